@@ -1,0 +1,58 @@
+# Needs python3 (3.11 or later) and make. Everything else is set up in the checkout, from lock files.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+ENV   := .venv
+PEERS := .venv-peers
+BIN   := $(ENV)/bin
+
+.PHONY: help setup run test soak check format bench bench-peers lock clean
+
+help:  ## list what make can do here
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | while IFS= read -r line; do \
+		printf '  make %-12s %s\n' "$${line%%:*}" "$${line#*## }"; done
+
+setup: $(ENV)/ready  ## the virtual environment (the others do this by themselves)
+
+run: $(ENV)/ready  ## a worked example; make run ARGS="count FILE" runs sash
+	@$(if $(ARGS),$(BIN)/sash $(ARGS),$(BIN)/python examples/first_look.py)
+
+test: $(ENV)/ready  ## all tests; core and wire must be covered branch by branch
+	$(BIN)/python -m pytest -n 2 --cov $(ARGS)
+
+soak: $(ENV)/ready  ## the slow runs: crashes, crowds, long random threads, every request of every session
+	SASH_SOAK=300 $(BIN)/python -m pytest -n 2 tests/core/test_invariants.py tests/fit/test_transcripts.py $(ARGS)
+	$(BIN)/python -m pytest -m soak $(ARGS)
+
+check: $(ENV)/ready  ## lint, format, types, import contracts, and the gates on modules, exports and docs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python -m pytest -n 2 -q tests/gates
+
+format: $(ENV)/ready  ## put the code into its form
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(ENV)/ready  ## our benchmarks, each beside its floor; make bench ARGS="import"
+	$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(PEERS)/ready  ## the same with the peers beside them, in an environment of their own
+	$(PEERS)/bin/python -m bench $(ARGS)
+
+lock: $(ENV)/ready  ## renew the lock files after a change of dependencies; make lock ARGS=--upgrade
+	tools/lock $(ARGS)
+
+clean:  ## remove the environments and caches
+	rm -rf $(ENV) $(PEERS) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
+
+$(ENV)/ready: requirements.lock pyproject.toml tools/setup
+	@tools/setup $(ENV) requirements.lock
+	@touch $@
+
+$(PEERS)/ready: requirements-peers.lock pyproject.toml tools/setup
+	@tools/setup $(PEERS) requirements-peers.lock
+	@touch $@

@@ -1,0 +1,38 @@
+"""The table of commands. A command's file is imported when it is asked for, not before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from sash.version import __version__
+
+COMMANDS = {
+    "count": "sash.cli.count:count",
+}
+"""Name of a command: the `module:function` that it is."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports only the one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Every command, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """The command of that name, imported now."""
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, function = place.partition(":")
+        command = getattr(import_module(module), function)
+        assert isinstance(command, click.Command), f"{place!r} is no click command"
+        return command
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="sash %(version)s")
+def sash() -> None:
+    """Keep an LLM conversation inside its budget: nothing lost, nothing refused, nothing cached paid for twice."""

@@ -1,0 +1,266 @@
+"""
+Every error that sash raises on purpose.
+
+    SashError
+    ├── BodyTooLarge          a request of more bytes than the provider takes
+    ├── InvalidMessage        what came in is not a message of its wire
+    ├── InvalidPolicy         a policy that cannot be followed
+    ├── InvalidRequest        what would go out is not a request that its provider takes
+    ├── MissingExtra          what was asked for needs a package that is not installed
+    ├── StoreError            the store could not do what it was asked, and did nothing
+    │   ├── Conflict          the thread has moved on since it was looked at
+    │   ├── InvalidName       a name that not every database can hold
+    │   ├── KeyReused         an idempotency key came back with another request
+    │   ├── LeaseLost         somebody else has the work by now
+    │   ├── NotFound          there is no such thread, or it is not yours
+    │   ├── ThreadExists      the name is taken
+    │   ├── UnknownStore      no store has such an address
+    │   ├── DamagedDatabase   what is on the disk is not what was written
+    │   ├── NewerDatabase     written by a newer sash than this
+    │   ├── StoreBusy         others kept it locked for too long
+    │   ├── StoreFull         the disk is full
+    │   ├── StoreReadOnly     it may be read but not written
+    │   └── StoreUnavailable  it cannot be opened or reached
+    ├── UnknownCounter        no counter has that name
+    ├── UnknownFamily         no tokenizer family has that name
+    ├── UnknownHandle         nothing in the log has that handle
+    ├── UnknownWire           no wire has that name
+    ├── UnreadableTokenizer   a tokenizer file is missing or is none
+    └── WindowOverflow        what may not be left out is larger than the window
+
+Attributes are for programs, the sentence is for people and names the remedy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sash.core.tokens import TokenCount
+
+
+class SashError(Exception):
+    """The base of every error of ours."""
+
+
+class InvalidMessage(SashError, ValueError):
+    """What came in is not a message of its wire; nothing was taken from it."""
+
+    def __init__(self, problem: str, *, position: int | None = None, field: str = "") -> None:
+        self.problem, self.position, self.field = problem, position, field
+        where = "" if position is None else f"message {position}"
+        if field:
+            where += f", {field}" if where else field
+        super().__init__(f"{where}: {problem}" if where else problem)
+
+
+class InvalidRequest(SashError):
+    """What would go out is nothing its provider takes, and no repair helps."""
+
+    def __init__(self, wire: str, problems: tuple[str, ...]) -> None:
+        self.wire, self.problems = wire, problems
+        super().__init__(f"not a valid request of {wire!r}: {'; '.join(problems)}")
+
+
+class UnknownWire(SashError, ValueError):
+    """No wire has that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no wire is called {name!r}; there are {', '.join(map(repr, known))}")
+
+
+class InvalidPolicy(SashError, ValueError):
+    """A policy, or a budget, that cannot be followed."""
+
+    def __init__(self, field: str, value: object, wanted: str) -> None:
+        self.field, self.value, self.wanted = field, value, wanted
+        super().__init__(f"{field} is {value!r}; it takes {wanted}")
+
+
+class WindowOverflow(SashError):
+    """What may not be left out is already larger than the window."""
+
+    def __init__(self, *, fixed: TokenCount, tokens: TokenCount, window: int, reserve: int) -> None:
+        self.fixed, self.tokens, self.window, self.reserve = fixed, tokens, window, reserve
+        room = f"a window of {window:,} with {reserve:,} kept for the answer"
+        if fixed.value > window - reserve:
+            problem = (
+                f"system prompt and tools alone take {fixed} of {room}; "
+                "send fewer tools, ask for a shorter answer, or raise `window`"
+            )
+        else:
+            problem = (
+                f"the request takes {tokens} of {room}, and what is left of it may not leave: the user's own words, "
+                f"pins, and {fixed} of system prompt and tools; "
+                "shorten the input, ask for a shorter answer, or raise `window`"
+            )
+        super().__init__(problem)
+
+
+class BodyTooLarge(SashError):
+    """What may not be left out is already more bytes than a provider takes."""
+
+    def __init__(self, *, size: int, limit: int) -> None:
+        self.size, self.limit = size, limit
+        super().__init__(
+            f"the request has {size:,} bytes of at most {limit:,}; shorten the input, or raise `body_bytes`"
+        )
+
+
+class UnknownFamily(SashError, LookupError):
+    """No weights have been fitted for a family of this name."""
+
+    def __init__(self, name: str, *, known: tuple[str, ...]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"there is no tokenizer family {name!r}; use one of {', '.join(known)}")
+
+
+class UnknownHandle(SashError, KeyError):
+    """Nothing in the log has that handle."""
+
+    def __init__(self, handle: str) -> None:
+        self.handle = handle
+        super().__init__(f"no block has the handle {handle!r}; handles stand in the text that was shortened")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingExtra(SashError, ImportError):
+    """Something was asked for by name whose package is not installed."""
+
+    def __init__(self, what: str, *, extra: str, package: str) -> None:
+        self.what, self.extra, self.package = what, extra, package
+        super().__init__(f"{what} needs {package}: install it with `pip install 'sash[{extra}]'`")
+
+
+class UnknownCounter(SashError, LookupError):
+    """No counter has this name."""
+
+    def __init__(self, name: str, *, known: tuple[str, ...]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"there is no counter {name!r}; use one of {', '.join(known)}")
+
+
+class UnreadableTokenizer(SashError, ValueError):
+    """A tokenizer file is missing or is not one."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"{path!r} cannot be used as a tokenizer: {problem}; point to a `tokenizer.json`")
+
+
+class StoreError(SashError):
+    """The store could not do what it was asked, and did nothing of it."""
+
+
+class Conflict(StoreError):
+    """The thread has moved on since it was last looked at."""
+
+    def __init__(self, *, thread: int, expected_seq: int, last_seq: int) -> None:
+        self.thread, self.expected_seq, self.last_seq = thread, expected_seq, last_seq
+        super().__init__(
+            f"thread {thread} is at event {last_seq} and not at {expected_seq}: somebody else wrote to it; "
+            "read what is new and decide again"
+        )
+
+
+class KeyReused(StoreError):
+    """An idempotency key came back with another request; nothing was run."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"the key {key!r} was used for another request; use a new key for each new request")
+
+
+class LeaseLost(StoreError):
+    """Somebody else has claimed or finished the work since; what was done is not published."""
+
+    def __init__(self, *, thread: int, token: int) -> None:
+        self.thread, self.token = thread, token
+        super().__init__(f"the lease {token} on the summary of thread {thread} is over; claim anew")
+
+
+class NotFound(StoreError, LookupError):
+    """There is no such thing, or it is not yours, which looks the same."""
+
+    def __init__(self, what: str, name: object) -> None:
+        self.what, self.name = what, name
+        super().__init__(f"there is no {what} {name!r}")
+
+
+class ThreadExists(StoreError):
+    """The name is taken."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is a thread {name!r} already; open it, or choose another name")
+
+
+class InvalidName(StoreError, ValueError):
+    """A name that not every database can hold."""
+
+    def __init__(self, what: str, name: object, wanted: str) -> None:
+        self.what, self.name, self.wanted = what, name, wanted
+        super().__init__(f"{name!r} cannot be the name of a {what}: it takes {wanted}")
+
+
+class UnknownStore(StoreError, ValueError):
+    """No store has such an address."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        self.url, self.problem = url, problem
+        super().__init__(
+            f"{url!r} is no store: {problem}; there are memory:, sqlite:///FILE and postgresql://HOST/NAME"
+        )
+
+
+class StoreUnavailable(StoreError):
+    """It cannot be opened, or not be reached any more."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place, self.problem = place, problem
+        super().__init__(f"the store {place!r} cannot be used: {problem}")
+
+
+class StoreBusy(StoreError):
+    """Others kept it locked for too long."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(f"the store {place!r} was locked by others for too long; try again, or look who holds it")
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing was stored, and reading goes on."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place, self.problem = place, problem
+        super().__init__(f"no room to write to {place!r} ({problem}); free some space and try again")
+
+
+class StoreReadOnly(StoreError):
+    """It may be read but not written."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place, self.problem = place, problem
+        super().__init__(f"{place!r} may not be written ({problem}); look at the permissions of file and folder")
+
+
+class DamagedDatabase(StoreError):
+    """What is on the disk is not what was written."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place, self.problem = place, problem
+        super().__init__(f"{place!r} is damaged ({problem}); restore a backup, and see `sash doctor`")
+
+
+class NewerDatabase(StoreError):
+    """Written by a newer sash; nothing was changed."""
+
+    def __init__(self, place: str, *, schema: int, known: int) -> None:
+        self.place, self.schema, self.known = place, schema, known
+        super().__init__(
+            f"{place!r} was written by a newer sash (schema {schema}; this one knows up to {known}); upgrade sash"
+        )

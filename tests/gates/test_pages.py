@@ -1,0 +1,100 @@
+"""Pages that cannot go stale: what they show runs, what they link to is there, what is public is on them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import sash
+from sash.cli.group import COMMANDS
+from tests.gates import tree
+
+FENCE = re.compile(r"^```python\n(.*?)^```(?:\n+```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+
+
+class Snippet(NamedTuple):
+    """A python block of a page, and the text block right after it, which is what it prints."""
+
+    page: Path
+    line: int
+    code: str
+    printed: str | None
+
+
+def snippets() -> list[Snippet]:
+    found = []
+    for page in tree.pages():
+        text = page.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(Snippet(page, line, match[1], match[2]))
+    return found
+
+
+def words_of_the_docs() -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in tree.pages() if "docs" in page.parts)
+
+
+@pytest.mark.parametrize("snippet", snippets(), ids=lambda snippet: f"{tree.name(snippet.page)}:{snippet.line}")
+def test_a_snippet_runs_and_prints_what_the_page_says(snippet: Snippet, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", snippet.code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if snippet.printed is not None:
+        assert done.stdout == snippet.printed
+
+
+def test_the_readme_shows_an_example() -> None:
+    assert [snippet for snippet in snippets() if snippet.page == tree.ROOT / "README.md"]
+
+
+@pytest.mark.parametrize("name", sash.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    assert re.search(rf"`(?:sash\.)?{re.escape(name)}\b", words_of_the_docs())
+
+
+@pytest.mark.parametrize("field", [*sash.Policy.__struct_fields__, *sash.Report.__struct_fields__])
+def test_every_field_of_a_policy_and_a_report_is_documented(field: str) -> None:
+    assert re.search(rf"`{field}`", words_of_the_docs())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str) -> None:
+    assert f"`sash {name}" in words_of_the_docs()
+
+
+@pytest.mark.parametrize("page", tree.pages(), ids=tree.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    targets = [link.partition("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+    assert not [target for target in targets if target and not (page.parent / target).exists()]
+
+
+def test_the_readme_names_only_targets_that_make_knows() -> None:
+    known = set(re.findall(r"^([a-z-]+):", (tree.ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for page in tree.pages() for name in re.findall(r"\bmake ([a-z-]+)`", page.read_text("utf-8"))}
+    assert named
+    assert named <= known
+
+
+def test_the_changelog_has_the_current_version() -> None:
+    changelog = (tree.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(sash.__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_the_picture_in_the_readme_is_what_the_example_draws() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-W", "error", tree.ROOT / "examples" / "first_look.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    picture = shown.stdout.split("\n\n")[1]
+    assert "context" in picture
+    assert picture in (tree.ROOT / "README.md").read_text(encoding="utf-8")
