@@ -1,0 +1,237 @@
+"""Turns: from a message the user wrote up to the next one. The window's unit, in or out as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from sash.core.message import Message, Opaque, Text, ToolResult
+
+State = Literal["open", "complete", "interrupted"]
+
+SYSTEM = -1
+"""Stands for a turn's number where a message is part of the system prompt."""
+
+TITLE_LENGTH = 40
+_TITLE_REACH = 1_000
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """Inside a turn: what the assistant said in one go, with all results of its calls."""
+
+    messages: tuple[int, ...]
+    """Positions in the log."""
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One request of the user's and all that was done about it."""
+
+    number: int
+    """From 1; 0 is what was said before the user first spoke."""
+    title: str
+    opening: tuple[int, ...]
+    """Positions of the user's message and of what else precedes the first step."""
+    steps: tuple[Step, ...] = ()
+    state: State
+
+    @property
+    def messages(self) -> tuple[int, ...]:
+        """Positions of all its messages, in the order they are sent."""
+        return self.opening + tuple(position for step in self.steps for position in step.messages)
+
+
+class Placed(msgspec.Struct, frozen=True, gc=False):
+    """Where a message belongs."""
+
+    turn: int
+    starts: bool = False
+    """It starts that turn."""
+    request_point: bool = False
+    """A request may follow it: the user spoke or a step's last result arrived, and no call is open."""
+    new_step: bool = False
+    """It starts a step of that turn."""
+
+
+class Placing:
+    """
+    Tells of each message as it comes which turn it belongs to.
+
+    A result goes to the turn of its call, also when the user has spoken since: words
+    said while calls are open start their turn after that step's results.
+    """
+
+    __slots__ = ("_after_assistant", "_open", "length", "turn")
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.turn: int | None = None
+        """Number of the newest turn; None before anything but the system prompt was said."""
+        self._open: dict[str, list[int]] = {}
+        self._after_assistant = False
+
+    @property
+    def calls_open(self) -> bool:
+        """Whether a call waits for its result."""
+        return bool(self._open)
+
+    @property
+    def waiting(self) -> frozenset[int]:
+        """Turns with a call that waits for its result."""
+        return frozenset(turn for turns in self._open.values() for turn in turns)
+
+    def copy(self) -> Placing:
+        """A placing that goes on by itself from here."""
+        twin = Placing()
+        twin.length, twin.turn, twin._after_assistant = self.length, self.turn, self._after_assistant
+        twin._open = {call: turns[:] for call, turns in self._open.items()}
+        return twin
+
+    def add(self, message: Message) -> Placed:
+        """The turn that the next message of the log belongs to."""
+        self.length += 1
+        role = message.role
+        if role == "assistant":
+            return self._add_assistant(message)
+        if role == "meta":
+            # What the log says about itself changes nothing in the conversation.
+            return Placed(self._current())
+        self._after_assistant = False
+        if self._open:
+            answered = self._answer(message)
+            if answered is not None:
+                return Placed(answered, False, not self._open)
+        if wrote(message):
+            self.turn = (self.turn or 0) + 1
+            return Placed(self.turn, True, not self._open)
+        if role in ("system", "developer") and not self.turn:
+            return Placed(SYSTEM)
+        return Placed(self._current())
+
+    def _add_assistant(self, message: Message) -> Placed:
+        turn = self._current()
+        new_step = not self._after_assistant
+        if new_step:
+            # The model was asked again: a result that has not come by now will not count any more.
+            self._open.clear()
+            self._after_assistant = True
+        for call in message.opened():
+            self._open.setdefault(call, []).append(turn)
+        return Placed(turn, False, False, new_step)
+
+    def _answer(self, message: Message) -> int | None:
+        """The turn of the open call that the message answers."""
+        turn = None
+        for call in message.closed():
+            waiting = self._open.get(call)
+            if waiting:
+                turn = waiting.pop(0)
+                if not waiting:
+                    del self._open[call]
+        return turn
+
+    def _current(self) -> int:
+        if self.turn is None:
+            self.turn = 0
+        return self.turn
+
+
+class _Growing:
+    """A turn while messages are still added to it."""
+
+    __slots__ = ("answered", "number", "opening", "steps", "title")
+
+    def __init__(self, number: int, title: str) -> None:
+        self.number, self.title = number, title
+        self.opening: list[int] = []
+        self.steps: list[list[int]] = []
+        self.answered = False
+        """The assistant had the last word, and it was no call."""
+
+
+class Grouping:
+    """Messages grouped into turns as they come; adding one never regroups."""
+
+    __slots__ = ("_placing", "_turns", "system")
+
+    def __init__(self) -> None:
+        self.system: list[int] = []
+        """Positions of the system prompt: system and developer messages before the user first spoke."""
+        self._placing = Placing()
+        self._turns: list[_Growing] = []
+
+    def __len__(self) -> int:
+        return self._placing.length
+
+    @property
+    def calls_open(self) -> bool:
+        """Whether a call waits for its result."""
+        return self._placing.calls_open
+
+    def add(self, message: Message) -> Placed:
+        """The turn that the next message of the log belongs to."""
+        position = self._placing.length
+        placed = self._placing.add(message)
+        number = placed.turn
+        if number == SYSTEM:
+            self.system.append(position)
+            return placed
+        turns = self._turns
+        if not turns or number > turns[-1].number:
+            turns.append(_Growing(number, title_of(message) if placed.starts else ""))
+        turn = turns[number - turns[0].number]
+        if placed.new_step:
+            turn.steps.append([position])
+        else:
+            (turn.steps[-1] if turn.steps else turn.opening).append(position)
+        if message.role == "assistant":
+            turn.answered = not self._placing.calls_open
+        elif message.role in ("user", "tool"):
+            turn.answered = False
+        return placed
+
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns so far."""
+        waiting, last = self._placing.waiting, self._turns[-1].number if self._turns else 0
+        return tuple([_snapshot(turn, turn.number == last, turn.number in waiting) for turn in self._turns])
+
+
+def group(messages: Iterable[Message]) -> tuple[Turn, ...]:
+    """The turns of a whole log."""
+    grouping = Grouping()
+    for message in messages:
+        grouping.add(message)
+    return grouping.turns()
+
+
+def wrote(message: Message) -> bool:
+    """Whether the user wrote something in it: results alone, and words of sash's own, are not the user's."""
+    if message.role != "user" or message.written_by_sash:
+        return False
+    for block in message.blocks:
+        if type(block) is not ToolResult and not (type(block) is Opaque and block.closes):
+            return True
+    return False
+
+
+def title_of(message: Message) -> str:
+    """Its first line, cut at 40 characters."""
+    for block in message.blocks:
+        if type(block) is Text:
+            # Words may be megabytes long: only their beginning is looked at.
+            lines = block.text[:_TITLE_REACH].lstrip()[: TITLE_LENGTH + 1].splitlines()
+            if lines:
+                return lines[0][:TITLE_LENGTH].rstrip()
+    return ""
+
+
+def _snapshot(turn: _Growing, last: bool, waiting: bool) -> Turn:
+    state: State = "complete" if turn.answered else "open" if last or waiting else "interrupted"
+    return Turn(
+        number=turn.number,
+        title=turn.title,
+        opening=tuple(turn.opening),
+        steps=tuple(Step(tuple(step)) for step in turn.steps),
+        state=state,
+    )

@@ -1,0 +1,34 @@
+"""Pure: each provider's JSON to messages and back, lossless; its rules, checks and repairs."""
+
+from sash.wire.check import Problem, check
+from sash.wire.conversation import Conversation, Repair, Tool
+from sash.wire.read import Body, model_of, read, read_list, read_tools, take_apart
+from sash.wire.registry import WIRES, Wire, wire_named
+from sash.wire.repair import Repaired, Rules, repair
+from sash.wire.write import Sent, carry_tools, prepare, replaced, write, write_fields
+
+__all__ = [
+    "WIRES",
+    "Body",
+    "Conversation",
+    "Problem",
+    "Repair",
+    "Repaired",
+    "Rules",
+    "Sent",
+    "Tool",
+    "Wire",
+    "carry_tools",
+    "check",
+    "model_of",
+    "prepare",
+    "read",
+    "read_list",
+    "read_tools",
+    "repair",
+    "replaced",
+    "take_apart",
+    "wire_named",
+    "write",
+    "write_fields",
+]

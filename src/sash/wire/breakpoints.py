@@ -1,0 +1,51 @@
+"""
+Anthropic's cache breakpoints, where they pay: after the fixed part, after the frame's head, at the tail.
+
+Never more than the four that the provider takes, and none at all in a request whose
+caller placed some: theirs may live for an hour, and those must come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sash.core.message import Message, Thinking
+from sash.wire import anthropic, json_text
+from sash.wire.conversation import Tool
+
+_MARK = msgspec.Raw(b'{"type":"ephemeral"}')
+
+
+def place_breakpoints(messages: Sequence[Message], tools: Sequence[Tool] = (), *, head: int) -> tuple[Message, ...]:
+    """The messages with breakpoints; the first `head` of them stand before the first turn."""
+    sources = [*(tool.source for tool in tools), *(message.source for message in messages)]
+    if any(b'"cache_control"' in source for source in sources):
+        return tuple(messages)
+    system = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+    places = {place - 1 for place in (system, head, len(messages)) if place > 0}
+    return tuple(_marked(message) if n in places else message for n, message in enumerate(messages))
+
+
+def _marked(message: Message) -> Message:
+    """The message with a breakpoint on its last block; itself, where none may stand there."""
+    if not message.blocks or type(message.blocks[-1]) is Thinking:
+        return message
+    if message.role == "system":
+        source = _marked_content(anthropic.write_system(message))
+    else:
+        fields = json_text.fields(anthropic.write_message(message))
+        fields["content"] = msgspec.Raw(_marked_content(bytes(fields["content"])))
+        source = json_text.object_of(fields)
+    return Message(role=message.role, blocks=message.blocks, wire=anthropic.NAME, source=source)
+
+
+def _marked_content(content: bytes) -> bytes:
+    if content[:1] == b'"':
+        blocks = [json_text.object_of({"type": b'"text"', "text": content})]
+    else:
+        blocks = json_text.items(content)
+    last = json_text.fields(blocks[-1])
+    last["cache_control"] = _MARK
+    return json_text.list_of([*blocks[:-1], json_text.object_of(last)])

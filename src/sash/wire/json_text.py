@@ -1,0 +1,186 @@
+"""
+JSON as it stands: taken apart and put together without changing a byte.
+
+Values travel as `msgspec.Raw` or bytes, so numbers of 5,000 digits, key order and
+escapes come out as they went in. A lone surrogate is the one thing that no
+provider takes: it is read as U+FFFD, in its place and of its length.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from sash.errors import InvalidMessage
+
+T = TypeVar("T")
+
+ROOM = 200
+"""Levels of nesting that are left free for whoever reads a message after us."""
+
+ABSENT = msgspec.Raw(b"")
+"""Stands for a field that is not there; `null` is treated alike."""
+
+_raw = msgspec.json.Decoder(msgspec.Raw)
+_raw_items = msgspec.json.Decoder(list[msgspec.Raw])
+_raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+_escape = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
+)
+
+
+def as_json(given: object) -> bytes:
+    """The JSON of what a caller gave: bytes, text, plain objects or an SDK's."""
+    if isinstance(given, str):
+        # In JSON a lone surrogate has a spelling, in UTF-8 it has none.
+        return given.removeprefix("\ufeff").encode("utf-8", "backslashreplace")
+    if isinstance(given, bytes | bytearray | memoryview):
+        text = bytes(given).removeprefix(b"\xef\xbb\xbf")
+        try:
+            if not text.isascii():
+                text.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidMessage(f"not UTF-8 at byte {error.start}: {error.reason}; send UTF-8") from None
+        return text
+    try:
+        text = _encoded(given)
+        if b"null" in text:
+            _refuse_nan(given)
+    except InvalidMessage:
+        raise
+    except RecursionError:
+        raise InvalidMessage("nested too deeply") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidMessage(f"has no JSON: {error}; send it as JSON text") from None
+    return text
+
+
+def _encoded(given: object) -> bytes:
+    try:
+        return msgspec.json.encode(given, enc_hook=_dumped)
+    except UnicodeEncodeError:
+        return json.dumps(given, default=_dumped, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw) -> tuple[T, bool]:
+    """What the text says, and whether lone surrogates had to be mended to read it."""
+    try:
+        return decoder.decode(text), False
+    except RecursionError:
+        raise InvalidMessage("nested too deeply") from None
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from None
+    except msgspec.DecodeError as error:
+        mended = mend_surrogates(bytes(text))
+        if mended == bytes(text):
+            raise InvalidMessage(str(error)) from None
+        return decode(decoder, mended)[0], True
+
+
+def present(value: bytes | msgspec.Raw | None) -> bool:
+    """Whether a field was given and is not null."""
+    return value is not None and bytes(value) not in (b"", b"null")
+
+
+def fields(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The fields of an object, in order, as they can be sent: without lone surrogates."""
+    return decode(_raw_fields, text)[0]
+
+
+def fields_as_given(text: bytes) -> tuple[dict[str, msgspec.Raw], bool]:
+    """The fields of an object as they stand, and whether there are lone surrogates in them."""
+    whole, mended = decode(_raw_fields, text)
+    return ({key: msgspec.Raw(value) for key, value in _as_given(text)} if mended else whole), mended
+
+
+def items(text: bytes | msgspec.Raw) -> list[bytes]:
+    """The items of a list as they stand, lone surrogates and all."""
+    nested, mended = decode(_raw_items, text)
+    _leave_room(bytes(text))
+    return [value for _, value in _as_given(bytes(text))] if mended else list(map(bytes, nested))
+
+
+def _leave_room(text: bytes) -> None:
+    """Refuse what could not be read from a little deeper in the stack: others will read it after us."""
+    decode(_raw, b"[" * ROOM + text + b"]" * ROOM)
+
+
+_separators = re.compile(r"[\s,:]*")
+_value_at = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+
+
+def _as_given(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """Keys (empty in a list) and values of a text; mending keeps lengths, so all stands where it stood."""
+    _leave_room(text)
+    original, mended = text.decode(), mend_surrogates(text).decode()
+    opens = _after(_separators, mended, 0)
+    keyed = mended[opens] == "{"
+    at = _after(_separators, mended, opens + 1)
+    while mended[at] not in "]}":
+        key = ""
+        if keyed:
+            key, at = _value_at(mended, at)
+            at = _after(_separators, mended, at)
+        end = _value_at(mended, at)[1]
+        yield key, original[at:end].encode()
+        at = _after(_separators, mended, end)
+
+
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    assert match is not None
+    return match.end()
+
+
+def object_of(fields: Mapping[str, bytes | msgspec.Raw]) -> bytes:
+    """An object from its fields."""
+    return b"{" + b",".join(b"%b:%b" % (msgspec.json.encode(key), bytes(value)) for key, value in fields.items()) + b"}"
+
+
+def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
+    """A list from its items."""
+    return b"[" + b",".join(map(bytes, items)) + b"]"
+
+
+def mend_surrogates(text: bytes) -> bytes:
+    r"""The text with each lone surrogate escape replaced by `\ufffd`, of the same length."""
+    return _escape.sub(lambda match: b"\\ufffd" if len(match[0]) == 6 else match[0], text)
+
+
+def _refuse_nan(given: object) -> None:
+    """NaN and infinity have no JSON: msgspec would write null, which says something else."""
+    waiting: list[Any] = [[given]]
+    while waiting:
+        holder = waiting.pop()
+        for value in holder.values() if isinstance(holder, dict) else holder:
+            kind = type(value)
+            if kind is str or value is None:
+                # By far the most: long histories come through here with every call.
+                continue
+            if kind is float:
+                if not math.isfinite(value):
+                    raise InvalidMessage(f"{value!r} has no JSON; send a finite number or a string")
+            elif isinstance(value, dict | list | tuple):
+                waiting.append(value)
+
+
+def _dumped(given: Any) -> Any:
+    """An SDK's object as plain values: only what it was given, not the nulls it was not."""
+    dump = getattr(given, "model_dump", None)
+    if dump is None:
+        raise InvalidMessage(f"{type(given).__name__!r} is neither JSON nor an object with `model_dump`")
+    plain = dump(mode="json", exclude_unset=True)
+    _refuse_nan(plain)
+    return plain
+
+
+def _invalid(error: msgspec.ValidationError) -> InvalidMessage:
+    """msgspec's error as ours: `Expected ... - at `$.role`` names the field."""
+    problem, _, path = str(error).partition(" - at `$")
+    return InvalidMessage(problem, field=path.rstrip("`").lstrip("."))

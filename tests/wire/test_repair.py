@@ -1,0 +1,312 @@
+"""Histories from outside made valid: deterministically, once for all, and never differently later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sash.core.message import Message, Text, ToolResult
+from sash.core.turn import Grouping
+from sash.errors import InvalidRequest
+from sash.wire import check, prepare, read, repair, wire_named, write_fields
+from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN
+from tests.wire.strategies import WIRES, broken_messages
+
+
+def messages(history: Sequence[Any], wire: str) -> tuple[Message, ...]:
+    return read(history, wire).messages
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@given(drawn=st.data())
+def test_what_was_repaired_is_valid(wire: str, drawn: st.DataObject) -> None:
+    history = messages(drawn.draw(broken_messages(wire)), wire)
+    try:
+        sent = prepare(history, wire)
+    except InvalidRequest as error:
+        assert error.problems == ("no message besides the system prompt",)  # noqa: PT017  (most repairs do not raise)
+        return
+    assert wire_named(wire).problems(sent.messages) == ()
+    assert prepare(sent.messages, wire).messages == sent.messages
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@given(drawn=st.data())
+def test_repairing_what_was_repaired_changes_nothing(wire: str, drawn: st.DataObject) -> None:
+    rules = wire_named(wire).RULES
+    once = repair(messages(drawn.draw(broken_messages(wire)), wire), rules)
+    assert repair(once.messages, rules) == type(once)(once.messages)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@given(drawn=st.data())
+def test_what_was_sent_at_a_request_point_is_never_changed_by_what_comes_later(wire: str, drawn: st.DataObject) -> None:
+    history = messages(drawn.draw(broken_messages(wire)), wire)
+    grouping, rules = Grouping(), wire_named(wire).RULES
+    whole = repair(history, rules).messages
+    for length, message in enumerate(history, start=1):
+        if grouping.add(message).request_point:
+            part = repair(history[:length], rules).messages
+            assert whole[: len(part)] == part
+
+
+def call(*names: str) -> dict[str, Any]:
+    calls = [{"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}} for name in names]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(name: str, text: str = "r") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": name, "content": text}
+
+
+USER = {"role": "user", "content": "hi"}
+
+
+def repaired(*history: dict[str, Any], wire: str = "openai-chat") -> tuple[list[str], list[str]]:
+    """What is sent, in short, and what was done for it."""
+    sent = prepare(messages(list(history), wire), wire)
+    return [_short(message) for message in sent.messages], [made.what for made in sent.repairs]
+
+
+def _short(message: Message) -> str:
+    said = [
+        block.text if isinstance(block, Text) else f"={block.call_id}"
+        for block in message.blocks
+        if isinstance(block, Text | ToolResult)
+    ]
+    said += [f"{name}()" for name in message.opened()]
+    return f"{message.role[0]} {' '.join(said)}"
+
+
+def test_t2_a_call_that_the_user_interrupted_gets_a_stub() -> None:
+    assert repaired(USER, call("a"), USER) == (["u hi", "a a()", "t =a", "u hi"], ["missing-result", "moved"])
+
+
+def test_t2_parallel_calls_interrupted_one_by_one_each_get_a_stub() -> None:
+    sent, made = repaired(USER, call("a", "b", "c"), result("b"), USER)
+    assert sent == ["u hi", "a a() b() c()", "t =b", "t =a", "t =c", "u hi"]
+    assert made == ["missing-result", "missing-result", "moved"]
+
+
+def test_t2_the_stub_says_nothing_of_time_and_is_flagged_on_anthropic() -> None:
+    history = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+    ]
+    sent = prepare(messages(history, "anthropic"), "anthropic")
+    assert sent.messages[-1].blocks == (ToolResult("a", (Text(INTERRUPTED),), error=True),)
+
+
+def test_t2_a_late_result_never_replaces_the_stub_that_was_sent() -> None:
+    history = (USER, call("a"), USER, {"role": "assistant", "content": "ok"}, result("a"))
+    sent, made = repaired(*history)
+    assert sent == ["u hi", "a a()", "t =a", "u hi", "a ok", f"u {ORPHAN}"]
+    assert made[-1] == "orphan-result"
+
+
+def test_t3_a_result_that_nobody_asked_for_becomes_a_stub() -> None:
+    assert repaired(USER, result("x")) == (["u hi", f"u {ORPHAN}"], ["orphan-result"])
+
+
+def test_t3_a_result_before_its_call_is_an_orphan_and_its_call_is_interrupted() -> None:
+    sent, made = repaired(USER, result("a"), call("a"), USER)
+    assert sent == ["u hi", f"u {ORPHAN}", "a a()", "t =a", "u hi"]
+    assert made == ["orphan-result", "missing-result", "moved"]
+
+
+def test_t4_the_later_of_two_equal_ids_is_renamed_with_its_result() -> None:
+    sent, made = repaired(
+        USER, call("a"), result("a"), call("a"), result("a"), call("a", "a"), result("a"), result("a")
+    )
+    assert sent == ["u hi", "a a()", "t =a", "a a-2()", "t =a-2", "a a-3() a-4()", "t =a-3", "t =a-4"]
+    assert made.count("renamed-id") == 3
+
+
+def test_ids_are_spelled_as_the_wire_allows() -> None:
+    history = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a:b", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a:b"}]},
+    ]
+    sent = prepare(messages(history, "anthropic"), "anthropic")
+    assert [m.opened() or m.closed() for m in sent.messages[1:]] == [["a_b"], ["a_b"]]
+
+
+def test_a_call_without_an_id_gets_one() -> None:
+    assert repaired(USER, call(""), result(""))[0] == ["u hi", "a call()", "t =call"]
+
+
+def test_words_between_a_call_and_its_result_are_sent_after_it() -> None:
+    sent, made = repaired(USER, call("a", "b"), result("a"), {"role": "user", "content": "wait"}, result("b"))
+    assert sent == ["u hi", "a a() b()", "t =a", "t =b", "u wait"]
+    assert made == ["moved"]
+
+
+def test_t10_an_empty_assistant_message_is_left_out() -> None:
+    for nothing in (
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": []},
+        {"role": "assistant", "content": ""},
+    ):
+        assert repaired(USER, nothing, USER) == (["u hi", "u hi"], ["empty-message"])
+
+
+def test_t10_an_empty_user_message_is_a_stub_where_the_wire_refuses_it() -> None:
+    assert repaired({"role": "user", "content": ""}, wire="anthropic") == ([f"u {EMPTY}"], ["empty-message"])
+    assert repaired({"role": "user", "content": ""}) == (["u "], [])
+
+
+def test_t10_a_conversation_that_starts_with_the_assistant_is_given_a_beginning() -> None:
+    sent, made = repaired({"role": "assistant", "content": "hello"}, USER, wire="anthropic")
+    assert sent == [f"u {BEGINS}", "a hello", "u hi"]
+    assert made == ["first-message"]
+
+
+def test_t10_consecutive_messages_of_one_role_pass() -> None:
+    assert repaired(USER, USER, wire="anthropic") == (["u hi", "u hi"], [])
+
+
+def test_t10_only_a_system_prompt_is_refused_clearly() -> None:
+    with pytest.raises(InvalidRequest, match="no message besides the system prompt"):
+        prepare(read({"system": "x", "messages": []}, "anthropic").messages, "anthropic")
+
+
+def test_metadata_is_never_sent() -> None:
+    history = (*messages([USER], "openai-chat"), Message(role="meta", blocks=(Text("mark"),)))
+    assert [m.role for m in prepare(history, "openai-chat").messages] == ["user"]
+
+
+def test_reasoning_stays_with_its_call_and_goes_where_its_item_is_missing() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": []}
+    asked = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    kept = prepare(
+        messages([{"role": "user", "content": "x"}, reasoning, asked], "openai-responses"), "openai-responses"
+    )
+    assert [m.role for m in kept.messages] == ["user", "assistant", "assistant", "tool"]
+    alone = prepare(
+        messages([{"role": "user", "content": "x"}, reasoning, {"role": "user", "content": "y"}], "openai-responses"),
+        "openai-responses",
+    )
+    assert [made.what for made in alone.repairs] == ["dangling-reasoning"]
+    assert [m.text for m in alone.messages] == ["x", "y"]
+
+
+def test_items_that_share_an_id_are_told_apart() -> None:
+    said = {"type": "message", "role": "user", "content": "x", "id": "msg_1"}
+    searched = {"type": "web_search_call", "id": "ws_1"}
+    sent = prepare(messages([said, said, searched, searched], "openai-responses"), "openai-responses")
+    assert [made.what for made in sent.repairs] == ["duplicate-item", "duplicate-item"]
+    assert [(made.message) for made in sent.repairs] == [1, 3]
+    assert len(sent.messages) == 3
+    assert b"msg_1" not in sent.messages[1].source
+
+
+def test_the_result_of_a_custom_call_says_so_on_responses() -> None:
+    custom = {"id": "a", "type": "custom", "custom": {"name": "grep", "input": "x"}}
+    history = [USER, {"role": "assistant", "content": None, "tool_calls": [custom]}, result("a")]
+    sent = prepare(messages(history, "openai-chat"), "openai-responses")
+    assert b'"custom_tool_call_output"' in write_fields(sent.messages, (), "openai-responses")["input"]
+    mixed = [
+        {"type": "custom_tool_call", "call_id": "a", "name": "g", "input": "x"},
+        {"type": "function_call_output", "call_id": "a", "output": "r"},
+    ]
+    sent = prepare(messages(mixed, "openai-responses"), "openai-responses")
+    assert b'"custom_tool_call_output"' in write_fields(sent.messages, (), "openai-responses")["input"]
+
+
+def test_a_result_may_answer_a_call_that_only_the_provider_knows() -> None:
+    history = [
+        {"type": "item_reference", "id": "fc_1"},
+        {"type": "function_call_output", "call_id": "a", "output": "r"},
+    ]
+    assert prepare(messages(history, "openai-responses"), "openai-responses").repairs == ()
+
+
+def test_a_call_that_sash_cannot_answer_is_left_out_when_nobody_did() -> None:
+    shell = {"type": "shell_call", "call_id": "a", "id": "sh_1", "action": {"commands": ["ls"]}}
+    sent = prepare(
+        messages([{"role": "user", "content": "x"}, shell, {"role": "user", "content": "y"}], "openai-responses"),
+        "openai-responses",
+    )
+    assert [m.text for m in sent.messages] == ["x", "y"]
+    assert [made.what for made in sent.repairs] == ["unanswered-call", "moved"]
+    legacy = {"role": "assistant", "content": "let me", "function_call": {"name": "f", "arguments": "{}"}}
+    chat = prepare(messages([USER, legacy, USER], "openai-chat"), "openai-chat")
+    assert b"function_call" not in write_fields(chat.messages, (), "openai-chat")["messages"]
+
+
+def test_repairs_name_the_message_that_was_given() -> None:
+    blocks = [{"type": "tool_use", "id": name, "name": "f", "input": {}} for name in "ab"]
+    history = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": blocks},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "a"}, {"type": "tool_result", "tool_use_id": "z"}],
+        },
+    ]
+    sent = prepare(messages(history, "anthropic"), "openai-responses")
+    assert [(made.what, made.message) for made in sent.repairs if made.what == "orphan-result"] == [
+        ("orphan-result", 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wire", "history", "problem"),
+    [
+        ("openai-chat", [call("a", "a"), result("a"), result("a")], "not unique"),
+        ("openai-chat", [result("x")], "which no call before it"),
+        ("openai-chat", [call("a"), USER], "before the next message"),
+        ("openai-chat", [call("a"), {"role": "system", "content": "x"}, result("a")], "before the next message"),
+        ("openai-chat", [USER, call("a")], "at the end"),
+        ("openai-chat", [{"role": "assistant", "content": ""}], "empty"),
+        ("anthropic", [{"role": "user", "content": ""}], "empty"),
+        ("anthropic", [{"role": "user", "content": " "}], "blank"),
+        ("anthropic", [{"role": "assistant", "content": "x"}], "not the user's"),
+        ("anthropic", [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "just before it"),
+        (
+            "anthropic",
+            [{"role": "user", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}],
+            "a call in",
+        ),
+        (
+            "anthropic",
+            [
+                {"role": "user", "content": "x"},
+                {"role": "assistant", "content": [{"type": "tool_result", "tool_use_id": "a"}]},
+            ],
+            "a result in",
+        ),
+        ("openai-responses", [{"type": "reasoning", "id": "r", "summary": []}], "reasoning without"),
+        ("openai-responses", [{"type": "function_call", "call_id": "a", "name": "f", "arguments": ""}], "anywhere"),
+        ("openai-responses", [{"type": "function_call_output", "call_id": "a", "output": ""}], "which no call"),
+        (
+            "openai-responses",
+            [{"role": "user", "content": "x", "id": "i"}, {"role": "user", "content": "x", "id": "i"}],
+            "item id",
+        ),
+    ],
+)
+def test_the_checker_sees_what_a_provider_would_refuse(wire: str, history: list[dict[str, Any]], problem: str) -> None:
+    assert any(problem in found.what for found in wire_named(wire).problems(messages(history, wire)))
+
+
+def test_the_checker_sees_results_that_come_too_late_or_behind_words() -> None:
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
+    answer = {"type": "tool_result", "tool_use_id": "a"}
+    said = {"role": "user", "content": "x"}
+    rules = wire_named("anthropic").RULES
+    behind = [said, asked, {"role": "user", "content": [{"type": "text", "text": "x"}, answer]}]
+    assert [p.what for p in check(messages(behind, "anthropic"), rules)] == ["result of 'a' stands after other blocks"]
+    late = [said, asked, said, {"role": "assistant", "content": "y"}, said]
+    assert [p.what for p in check(messages(late, "anthropic"), rules)] == [
+        "no result of a before the assistant goes on"
+    ]
+    never = [said, asked]
+    assert [p.what for p in check(messages(never, "anthropic"), rules)] == ["no result of a at the end"]
+    mark = (*messages([USER], "openai-chat"), Message(role="meta"))
+    assert [p.what for p in check(mark, wire_named("openai-chat").RULES)] == ["metadata is never sent"]
