@@ -1,0 +1,14 @@
+"""What counts the tokens of a text, a message, an image and a tool, for every model."""
+
+from sash.counters.models import DEFAULT_WINDOW, Limits, Model, describe
+from sash.counters.registry import NAMES, Choice, counter_for
+
+__all__ = [
+    "DEFAULT_WINDOW",
+    "NAMES",
+    "Choice",
+    "Limits",
+    "Model",
+    "counter_for",
+    "describe",
+]

@@ -1,0 +1,149 @@
+"""`sash count`: what it takes, what it prints, and the code it ends with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sash.cli.count import count, guessed_wire
+from sash.counting import count_tokens
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "What is in a.py?"},
+    {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": "print(1)"},
+    {"role": "assistant", "content": "It prints 1."},
+]
+ANTHROPIC: dict[str, Any] = {"system": "Be brief.", "messages": [{"role": "user", "content": "hi"}]}
+RESPONSES: dict[str, Any] = {
+    "instructions": "Be brief.",
+    "input": [{"type": "message", "role": "user", "content": "hi"}],
+}
+
+
+def run(*words: str, stdin: str | bytes = "", width: int = 80) -> Result:
+    return CliRunner(env={"COLUMNS": str(width), "TERM": "dumb", "NO_COLOR": "1"}).invoke(count, words, input=stdin)
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    place = tmp_path / "chat.json"
+    place.write_text(json.dumps(CHAT), "utf-8")
+    return place
+
+
+def test_words_are_counted_from_an_option_a_file_or_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("hello world", "utf-8")
+    for result in (
+        run("-t", "hello world", "-m", "gpt-5"),
+        run(str(tmp_path / "words.txt"), "-m", "gpt-5"),
+        run("-m", "gpt-5", stdin="hello world"),
+        run("-", "-m", "gpt-5", stdin="hello world"),
+    ):
+        assert result.exit_code == 0
+        assert result.stdout.startswith("2 tokens\n")
+        assert "exact:o200k_base" in result.stdout
+
+
+def test_an_estimate_shows_as_one(chat: Path) -> None:
+    assert run("-t", "hello world", "-m", "claude-opus-5").stdout.startswith("~")
+    assert "~" in run(str(chat), "-m", "claude-opus-5").stdout
+    assert "~" not in run("-t", "hello world", "-m", "gpt-5").stdout
+
+
+def test_an_unknown_models_window_shows_as_a_default() -> None:
+    said = " ".join(run("-t", "hello", "-m", "my-own-model").stdout.split())
+    assert "128k, a default" in said
+    assert "no model 'my-own-model' is known" in said
+
+
+def test_a_conversation_is_divided_by_role_and_by_type(chat: Path) -> None:
+    said = run(str(chat), "-m", "gpt-5").stdout
+    for word in ("system", "user", "assistant", "tool_call", "tool_result", "framing", "1 turn, 5 messages"):
+        assert word in said
+
+
+def test_json_says_the_same_in_one_object(chat: Path) -> None:
+    said = json.loads(run(str(chat), "-m", "gpt-5", "--json").stdout)
+    assert said["total"]["value"] == count_tokens(CHAT, model="gpt-5").value
+    assert said["turns"] == 1
+    assert said["messages"] == 5
+    assert sum(part["value"] for part in said["by_role"].values()) == said["total"]["value"]
+    assert sum(part["value"] for part in said["by_type"].values()) == said["total"]["value"]
+    assert said["counter"]["id"] == "exact:o200k_base"
+    assert said["model"] == {"name": "gpt-5", "window": 400_000, "default_window": False, "max_output": 128_000}
+
+
+def test_one_message_a_line_is_a_conversation_too(tmp_path: Path) -> None:
+    place = tmp_path / "chat.jsonl"
+    place.write_text("\n".join(map(json.dumps, CHAT)) + "\n", "utf-8")
+    said = json.loads(run(str(place), "-m", "gpt-5", "--json").stdout)
+    assert said["total"]["value"] == count_tokens(CHAT, model="gpt-5").value
+
+
+def test_json_can_be_counted_as_the_words_it_is(chat: Path) -> None:
+    said = json.loads(run(str(chat), "-m", "gpt-5", "--plain", "--json").stdout)
+    assert said["total"] == {"value": count_tokens(json.dumps(CHAT), model="gpt-5").value, "exact": True}
+    assert "by_role" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "wire"),
+    [
+        (CHAT, "openai-chat"),
+        ({"model": "gpt-5", "messages": CHAT}, "openai-chat"),
+        (ANTHROPIC, "anthropic"),
+        ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1"}]}], "anthropic"),
+        (RESPONSES, "openai-responses"),
+        (RESPONSES["input"], "openai-responses"),
+        ({"input": "hi"}, "openai-responses"),
+        ([{"a": 1}], ""),
+        ({"a": 1}, ""),
+        ([1, 2], ""),
+        ("words", ""),
+    ],
+)
+def test_the_wire_of_a_file_is_guessed(content: object, wire: str) -> None:
+    assert guessed_wire(json.dumps(content).encode()) == wire
+
+
+def test_a_wire_that_was_named_is_not_guessed() -> None:
+    said = json.loads(run("--wire", "anthropic", "-m", "claude-opus-5", "--json", stdin=json.dumps(ANTHROPIC)).stdout)
+    assert said["total"]["value"] == count_tokens(ANTHROPIC, model="claude-opus-5", wire="anthropic").value
+
+
+def test_the_tables_fit_eighty_columns(chat: Path) -> None:
+    for words in (
+        [str(chat)],
+        [str(chat), "-m", "us.anthropic.claude-opus-4-20250514-v1:0"],
+        ["-t", "x", "-m", "m" * 200],
+    ):
+        assert max(map(len, run(*words).stdout.splitlines())) <= 80
+
+
+def test_what_is_no_text_is_counted_and_not_a_crash() -> None:
+    assert run("-m", "gpt-5", stdin=b"\xff\xfe\x00 words").exit_code == 0
+    assert run("-m", "gpt-5", stdin=b"\xef\xbb\xbfhello world").stdout.startswith("2 tokens")
+    assert run("-m", "gpt-5", stdin="").stdout.startswith("0 tokens")
+
+
+def test_wrong_usage_ends_with_two(chat: Path) -> None:
+    for words in (["-t", "x", str(chat)], ["-t", "x", "--counter", "nope"], ["--wire", "nope"], ["--nope"]):
+        assert run(*words).exit_code == 2
+
+
+def test_a_counter_can_be_named() -> None:
+    assert run("-t", "x" * 40, "--counter", "chars4").stdout.startswith("~10 tokens")
+
+
+def test_an_endpoint_that_is_not_there_costs_a_note() -> None:
+    said = " ".join(run("-t", "hello", "--counter", "remote:vllm=http://127.0.0.1:9", "-m", "qwen3-8b").stdout.split())
+    assert "counted by remote:vllm: estimated: 127.0.0.1:9 cannot be reached" in said
