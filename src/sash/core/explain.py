@@ -1,0 +1,365 @@
+"""Why each turn and each result is in the window, out of it or shortened, and how to get it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Literal, TypeVar
+
+import msgspec
+
+from sash.core.fold import Fold, Left
+from sash.core.frame import Frame, Reason, Shortened
+from sash.core.live import LiveMessage, LiveTurn
+from sash.core.message import Block, Message, ToolCall, ToolResult
+from sash.core.priority import SEED, SIGNALS, Score, scores_of, superseded
+from sash.core.shorten import shorten
+from sash.core.tokens import NO_TOKENS, TokenCount
+from sash.core.turn import group
+
+State = Literal["live", "carried", "evicted"]
+ResultState = Literal["whole", "shortened", "digested", "evicted"]
+
+
+class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a turn stands, and why."""
+
+    number: int
+    title: str
+    messages: int
+    tokens: TokenCount
+    """As the window shows it; of an evicted turn, as it was."""
+    whole: TokenCount
+    """As it came in."""
+    state: State
+    reason: str
+    since: int
+    """Number of the frame that put it there; 0: it has been there since it was said."""
+    back: tuple[str, ...] = ()
+    """What gives it back, where something is missing."""
+    digested_steps: int = 0
+    """Its oldest steps, for which a step digest stands."""
+    priority: Score | None = None
+    """Of a turn in the window."""
+
+
+class ExplainedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a tool's result the model sees, and why."""
+
+    handle: str
+    turn: int
+    tool: str
+    """Name of the tool that was called; empty where the call is not at hand."""
+    state: ResultState
+    shown: TokenCount
+    whole: TokenCount
+    superseded: bool = False
+    """Later work has made it stale: it is shortened before others."""
+    reason: str
+    since: int
+    back: tuple[str, ...] = ()
+
+
+class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """What a slide did, and why it was made."""
+
+    number: int
+    rule: Reason
+    reason: str
+    at: int
+    """How many messages stood in the log."""
+    boundary: int
+    evicted: tuple[int, ...]
+    shortened: int
+    """Blocks it shortened that were whole before."""
+    tokens_before: TokenCount
+    tokens: TokenCount
+    freed: TokenCount
+    fits: bool
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything there is to say about a window."""
+
+    boundary: int
+    frame: int
+    tokens: TokenCount
+    """What history takes now."""
+    high: int
+    low: int
+    turns: tuple[ExplainedTurn, ...]
+    results: tuple[ExplainedResult, ...]
+    frames: tuple[ExplainedFrame, ...]
+
+
+BECAUSE: dict[Reason, str] = {
+    "start": "nothing has happened yet",
+    "high mark": "history was above its high mark",
+    "between turns": "the next turn would have taken history above its high mark",
+    "cold cache": "the pause was longer than the provider keeps its cache, so sliding cost little",
+    "window": "the model's window was full",
+    "bytes": "the request's body was too large to send",
+    "recent turns": "the policy keeps only so many of the newest turns",
+    "compact": "somebody compacted",
+    "pin": "a turn was pinned",
+    "unpin": "a turn was unpinned",
+    "undo": "the slide before was undone",
+    "rewind": "the thread was rewound",
+    "configure": "model or policy changed",
+    "overflow": "the provider refused the request as too long",
+}
+"""Why a frame was made, as the end of a sentence."""
+
+_RAISE: dict[Reason, str] = {
+    "window": "window",
+    "overflow": "window",
+    "bytes": "body_bytes",
+    "recent turns": "recent_turns",
+}
+"""The setting that would have kept more; of all other slides `history_tokens`."""
+
+
+def explain(fold: Fold, log: Sequence[Message] = (), *, stored: bool = True) -> Explanation:
+    """
+    Why everything is where it is.
+
+    A fold keeps of evicted turns only that they left. With the whole `log` at hand their
+    results are explained one by one too. Only what is `stored` can be pinned or undone.
+    """
+    view = _View(fold, log, stored=stored)
+    return Explanation(
+        boundary=fold.frame.boundary,
+        frame=fold.frame.number,
+        tokens=view.count(fold.tokens, fold.exact),
+        high=fold.limits.high,
+        low=fold.limits.low,
+        turns=tuple(sorted(view.turns(), key=lambda turn: turn.number)),
+        results=tuple(view.results()),
+        frames=tuple(view.frames()),
+    )
+
+
+class _View:
+    """A fold being explained."""
+
+    def __init__(self, fold: Fold, log: Sequence[Message], *, stored: bool) -> None:
+        self.fold, self.log, self.stored = fold, log, stored
+        turns = list(fold.turns.values())
+        self.current = turns[-1].number if turns else 0
+        self.newest = {turn.number for turn in turns[-fold.policy.min_turns :]}
+        self.stale = superseded(turns)
+        signals = SEED if fold.policy.order == "priority" else SIGNALS
+        self.scores = scores_of(turns, len(fold), len(fold.system), signals)
+        self.by_number = {frame.number: frame for frame in fold.frames}
+        self.shortened = {short.handle: short for short in fold.frame.shortened}
+        self.carried_since = _since(fold.frames, lambda frame: frame.carried)
+        self.digested_since = _since(fold.frames, lambda frame: [steps.turn for steps in frame.digested])
+        self.shortened_since = _since(fold.frames, lambda frame: [short.handle for short in frame.shortened])
+
+    def count(self, tokens: int, exact: bool) -> TokenCount:
+        """As the marks count it: times what the provider's reports say."""
+        count = TokenCount(tokens, exact)
+        return count if self.fold.factor == 1.0 else count.scaled(self.fold.factor)
+
+    # Turns.
+
+    def turns(self) -> Iterator[ExplainedTurn]:
+        for left in self.fold.left:
+            yield self._evicted(left)
+        for turn in self.fold.turns.values():
+            yield self._in_window(turn)
+
+    def _evicted(self, left: Left) -> ExplainedTurn:
+        tokens = self.count(left.tokens, self.fold.exact)
+        return ExplainedTurn(
+            number=left.number,
+            title=left.title,
+            messages=left.messages,
+            tokens=tokens,
+            whole=tokens,
+            state="evicted",
+            reason=f"it left at frame {left.frame}: {self._because(left.frame)}",
+            since=left.frame,
+            back=(*self._pin(left.number), *self._ways_back(left.frame)),
+        )
+
+    def _in_window(self, turn: LiveTurn) -> ExplainedTurn:
+        exact = all(live.size.exact for live in turn.messages())
+        carried = turn.number in self.carried_since
+        missing = list(self._what_is_missing(turn))
+        return ExplainedTurn(
+            number=turn.number,
+            title=turn.title,
+            messages=len(turn),
+            tokens=self.count(turn.tokens, exact),
+            whole=self.count(turn.whole_tokens, exact),
+            state="carried" if carried else "live",
+            reason="; ".join([self._why_it_stays(turn, carried), *missing]),
+            since=self.carried_since.get(turn.number, 0),
+            back=self._ways_back(self.digested_since.get(turn.number, self.fold.frame.number)) if missing else (),
+            digested_steps=turn.digested,
+            priority=self.scores[turn.number],
+        )
+
+    def _why_it_stays(self, turn: LiveTurn, carried: bool) -> str:
+        policy = self.fold.policy
+        if turn.number == self.current:
+            return "the current turn always stays"
+        if turn.number in self.fold.pinned:
+            return "it is pinned"
+        if policy.keep_first and turn.number == 1:
+            return "the first turn stays as long as anything does"
+        if carried:
+            return f"it is kept for its priority, {self.scores[turn.number].value}"
+        if turn.number in self.newest:
+            return f"the newest {policy.min_turns} turns leave last"
+        return "history was not full enough for it to leave"
+
+    def _what_is_missing(self, turn: LiveTurn) -> Iterator[str]:
+        frame = self.fold.frame
+        if turn.digested:
+            yield f"a digest stands for its first {turn.digested} steps"
+        positions = {live.position for live in turn.messages()}
+        if short := sum(block.message in positions for block in frame.shortened):
+            yield f"{short} of its blocks {'is' if short == 1 else 'are'} shortened"
+        if any(live.size.signed and live.position < frame.unsigned_before for live in turn.messages()):
+            yield "its signed thinking is left out, for what was said before it has changed"
+        if any(frame.plain[0] <= position < frame.plain[1] for position in positions):
+            yield "its calls are told as text"
+
+    # Results.
+
+    def results(self) -> Iterator[ExplainedResult]:
+        evicted = {turn.number: turn for turn in group(self.log)}
+        for left in sorted(self.fold.left, key=lambda left: left.number):
+            if left.number in evicted:
+                positions = evicted[left.number].messages
+                for place, block, tool in _results((position, self.log[position]) for position in positions):
+                    yield self._evicted_result(left, place, block, tool)
+        for turn in self.fold.turns.values():
+            lives = {live.position: live for live in (*turn.opening, *chain.from_iterable(turn.steps))}
+            digested = {live.position for step in turn.steps[: turn.digested] for live in step}
+            for place, _, tool in _results((position, live.message) for position, live in lives.items()):
+                live = lives[place[0]]
+                fate = self._digested(turn) if live.position in digested else self._fate(live, place[1])
+                yield ExplainedResult(
+                    handle=_handle(place),
+                    turn=turn.number,
+                    tool=tool,
+                    state=fate.state,
+                    shown=fate.shown,
+                    whole=self._counted(live.block(place[1])),
+                    superseded=place in self.stale,
+                    reason=fate.reason,
+                    since=fate.since,
+                    back=() if fate.state == "whole" else (f"expand {_handle(place)}", *self._ways_back(fate.since)),
+                )
+
+    def _evicted_result(self, left: Left, place: tuple[int, int], block: ToolResult, tool: str) -> ExplainedResult:
+        return ExplainedResult(
+            handle=_handle(place),
+            turn=left.number,
+            tool=tool,
+            state="evicted",
+            shown=NO_TOKENS,
+            whole=self._counted(block),
+            reason=f"it left with turn {left.number} at frame {left.frame}: {self._because(left.frame)}",
+            since=left.frame,
+            back=(f"expand {_handle(place)}", *self._pin(left.number), *self._ways_back(left.frame)),
+        )
+
+    def _digested(self, turn: LiveTurn) -> _Fate:
+        since = self.digested_since[turn.number]
+        return _Fate("digested", NO_TOKENS, since, f"a digest stands for its step: {self._because(since)}")
+
+    def _fate(self, live: LiveMessage, place: int) -> _Fate:
+        handle = _handle((live.position, place))
+        short = self.shortened.get(handle)
+        if short is not None:
+            since = self.shortened_since[handle]
+            shown = self._counted(shorten(live.block(place), handle, short.keep))
+            return _Fate("shortened", shown, since, f"shortened at frame {since}: {self._because(since)}")
+        if live.message.blocks[place] != live.block(place):
+            shown = self._counted(live.message.blocks[place])
+            return _Fate("shortened", shown, 0, "shortened as it came in, being over `record_over_tokens`")
+        return _Fate("whole", self._counted(live.block(place)), 0, "the model sees all of it")
+
+    def _counted(self, block: Block) -> TokenCount:
+        count = self.fold.counter.block(block)
+        return self.count(count.value, count.exact)
+
+    # Frames.
+
+    def frames(self) -> Iterator[ExplainedFrame]:
+        evicted: dict[int, list[int]] = {}
+        for left in self.fold.left:
+            evicted.setdefault(left.frame, []).append(left.number)
+        before: frozenset[str] = frozenset()
+        for frame in self.fold.frames:
+            short = frozenset(block.handle for block in frame.shortened)
+            yield ExplainedFrame(
+                number=frame.number,
+                rule=frame.reason,
+                reason=BECAUSE[frame.reason],
+                at=frame.at,
+                boundary=frame.boundary,
+                evicted=tuple(sorted(evicted.get(frame.number, ()))),
+                shortened=len(short - before),
+                tokens_before=self.count(frame.tokens_before, self.fold.exact),
+                tokens=self.count(frame.tokens, self.fold.exact),
+                freed=self.count(frame.freed, self.fold.exact),
+                fits=frame.fits,
+            )
+            before = short
+
+    def _because(self, number: int) -> str:
+        return BECAUSE[self.by_number[number].reason]
+
+    def _pin(self, number: int) -> tuple[str, ...]:
+        return (f"pin {number}",) if self.stored else ()
+
+    def _ways_back(self, number: int) -> tuple[str, ...]:
+        """What would bring back what a frame took out; the newest one can simply be undone."""
+        if not number:
+            return ()
+        ways = ("undo",) if self.stored and number == self.fold.frame.number else ()
+        return (*ways, f"raise `{_RAISE.get(self.by_number[number].reason, 'history_tokens')}`")
+
+
+Kept = TypeVar("Kept", int, str)
+
+
+def _since(frames: Iterable[Frame], kept: Callable[[Frame], Iterable[Kept]]) -> dict[Kept, int]:
+    """
+    Since which frame something has been so, for all that is so now.
+
+    What was undone and done again counts from the second time.
+    """
+    since: dict[Kept, int] = {}
+    for frame in frames:
+        since = {thing: since.get(thing, frame.number) for thing in kept(frame)}
+    return since
+
+
+class _Fate(msgspec.Struct, frozen=True):
+    """What became of a result."""
+
+    state: ResultState
+    shown: TokenCount
+    since: int
+    reason: str
+
+
+def _results(messages: Iterable[tuple[int, Message]]) -> Iterator[tuple[tuple[int, int], ToolResult, str]]:
+    """Each result with its place and the name of the tool that was called."""
+    tools: dict[str, str] = {}
+    for position, message in messages:
+        for place, block in enumerate(message.blocks):
+            if type(block) is ToolCall:
+                tools[block.id] = block.name
+            elif type(block) is ToolResult:
+                yield (position, place), block, tools.get(block.call_id, "")
+
+
+def _handle(place: tuple[int, int]) -> str:
+    return Shortened(*place).handle

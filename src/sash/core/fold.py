@@ -1,0 +1,287 @@
+"""
+The fold: a log goes in, message by message, and its frames come out.
+
+The same log gives the same frames, always: that is why a restart, a replay, a dry run and
+the stateless door are the same function. Adding a message costs the same however long
+the log is; a slide costs what is in the window.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from sash.core.cost import best_keep_share
+from sash.core.digest import Digest
+from sash.core.frame import START, Frame, Reason
+from sash.core.live import LiveMessage, LiveTurn
+from sash.core.message import Message
+from sash.core.policy import Limits, Policy
+from sash.core.priority import SEED, SIGNALS, scores_of, superseded
+from sash.core.shorten import shorten, weight
+from sash.core.size import Part, Size
+from sash.core.slide import Situation, Slide, plan_slide
+from sash.core.tokens import Counter
+from sash.core.turn import SYSTEM, Placed, Placing, title_of
+
+RECENT = 5
+"""Closed turns whose mean size tells how large the next one may be."""
+BODY_SHARE = 0.95
+"""Of the most bytes of a body: the rest is for system prompt, tools and what stands between messages."""
+EARLY_SHARE = 0.7
+"""Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
+
+BeforeSlide = Callable[[Slide], bool]
+
+_CAN_WAIT: frozenset[Reason] = frozenset({"between turns", "cold cache"})
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A turn that left the window."""
+
+    number: int
+    title: str
+    tokens: int
+    messages: int
+    first: int
+    """Position of its first message."""
+    frame: int
+    """The frame that evicted it."""
+
+
+class Fold:
+    """A log folded up to here: its frame, and what is in the window."""
+
+    def __init__(self, policy: Policy, limits: Limits, counter: Counter) -> None:
+        self.policy, self.limits, self.counter = policy, limits, counter
+        self.frame = START
+        self.frames: list[Frame] = [START]
+        self.placing = Placing()
+        self.system: list[LiveMessage] = []
+        self.turns: dict[int, LiveTurn] = {}
+        """Carried and live turns, in log order."""
+        self.left: list[Left] = []
+        self.digest = Digest()
+        self._texts: dict[str, str] = {}
+        """Digests as this frame shows them."""
+        self.pinned: frozenset[int] = frozenset()
+        self.tokens = 0
+        """What history takes as it is shown."""
+        self.exact = True
+        self.body = 0
+        self.factor = 1.0
+        """What the provider's reports say a counted token is worth."""
+        self.suspended = False
+        """After an undo the high mark is not looked at until the window forces a slide."""
+        self.before_slide: BeforeSlide | None = None
+        """May veto a slide that can wait."""
+        self._closed: deque[int] = deque(maxlen=RECENT)
+        self._requests = self._added = 0
+        """Request points so far, and the tokens that came with them: how fast the thread grows."""
+        self._said_at: float | None = None
+        self._due: tuple[Reason, int | None] | None = None
+        """A slide that was asked for while calls were open."""
+
+    def copy(self) -> Fold:
+        """A fold that goes on by itself from here."""
+        twin = Fold.__new__(Fold)
+        twin.__dict__.update(self.__dict__)
+        twin.placing, twin.digest = self.placing.copy(), self.digest.copy()
+        twin.frames, twin.system, twin.left = self.frames[:], self.system[:], self.left[:]
+        twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
+        twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
+        return twin
+
+    def __len__(self) -> int:
+        return self.placing.length
+
+    def window(self) -> Iterator[LiveMessage]:
+        """All messages in the window, the system prompt first."""
+        yield from self.system
+        for turn in self.turns.values():
+            yield from turn.messages()
+
+    def add(self, message: Message, size: Size, at: float | None = None) -> Frame | None:
+        """One more message; the frame it leads to, if it leads to one."""
+        position = self.placing.length
+        placed = self.placing.add(message)
+        if message.role == "meta":
+            size = Size(0)
+        whole_tokens, self.exact = size.tokens, self.exact and size.exact
+        live = LiveMessage(position, message, size)
+        if self.limits.record_over and size.tokens > self.limits.record_over:
+            live = self._recorded(live)
+        if placed.turn == SYSTEM:
+            self.system.append(live)
+            return None
+        self._turn(placed, message).add(live, whole_tokens)
+        self.tokens += live.size.tokens
+        self.body += live.size.body
+        self._requests += placed.request_point
+        self._added += live.size.tokens
+        before, self._said_at = self._said_at, at
+        pause = at - before if at is not None and before is not None else 0.0
+        if self._due is not None and placed.request_point:
+            (command, low), self._due = self._due, None
+            return self.slide(command, low=low)
+        reason = self._reason(message, placed, pause)
+        return self.slide(reason) if reason is not None else None
+
+    def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
+        """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
+        if self.placing.calls_open:
+            # A step whose results are not there yet can neither leave nor change: the slide comes right after it.
+            self._due = (reason, low)
+            return None
+        planned = self.plan(reason, low=low)
+        if planned is None or (reason in _CAN_WAIT and not self._worth_it(planned)):
+            return None
+        return self.make(planned)
+
+    def _worth_it(self, planned: Slide) -> bool:
+        """Whether a slide that could wait is to be made all the same."""
+        if planned.frame.freed < self.limits.worth:
+            return False
+        return self.before_slide is None or self.before_slide(planned)
+
+    def plan(self, reason: Reason, *, low: int | None = None) -> Slide | None:
+        """What a slide would do, without doing it."""
+        if not self.turns:
+            return None
+        if low is None and self.policy.adaptive:
+            share = best_keep_share(self.policy.prices, self._added / max(1, self._requests), self.limits.high)
+            low = int(share * self.limits.high)
+        turns = list(self.turns.values())
+        scores: dict[int, int] = {}
+        if self.policy.order == "priority" or self.policy.carry_tokens:
+            signals = SEED if self.policy.order == "priority" else SIGNALS
+            scored = scores_of(turns, self.placing.length, len(self.system), signals)
+            scores = {number: score.value for number, score in scored.items()}
+        limits = self.limits
+        if reason == "window" and low is not None:
+            # A request that would be refused: what may stay above the low mark elsewhere may not here.
+            limits = msgspec.structs.replace(limits, high=min(limits.high, low))
+        situation = Situation(
+            limits=limits,
+            policy=self.policy,
+            measure=self._measure,
+            count=lambda message: self.counter.message(message).value,
+            at=self.placing.length,
+            pinned=self.pinned,
+            superseded=superseded(turns) if self.limits.shorten_over else frozenset(),
+            scores=scores,
+            factor=self.factor,
+            low=low,
+            body_over=self.body > BODY_SHARE * self.policy.body_bytes,
+        )
+        return plan_slide(self.frame, turns, situation, reason=reason)
+
+    def digest_text(self) -> str:
+        """What stands for the turns that left: the same until the next frame, so it is put together once."""
+        if "" not in self._texts:
+            self._texts[""] = self.digest.text(self.policy.replace, self._within(self.limits.summary))
+        return self._texts[""]
+
+    def step_text(self, turn: int) -> str:
+        """What stands for the steps of a live turn that left."""
+        if f"{turn}" not in self._texts:
+            self._texts[f"{turn}"] = self.digest.step_text(turn, self._within(self.limits.step_digest))
+        return self._texts[f"{turn}"]
+
+    def _within(self, tokens: int) -> Callable[[str], bool]:
+        return lambda text: self.counter.text(text).value <= tokens
+
+    def make(self, slide: Slide) -> Frame:
+        """Makes a planned slide."""
+        self._texts = {}
+        self.frame = slide.frame
+        self.frames.append(slide.frame)
+        for number in slide.evicted:
+            turn = self.turns.pop(number)
+            self.digest.add(turn)
+            first = turn.first().position
+            self.left.append(Left(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number))
+        for digested in slide.frame.digested:
+            turn = self.turns[digested.turn]
+            self.digest.add_steps(turn, turn.digested, digested.steps)
+            turn.digested = digested.steps
+        for number, turn in self.turns.items():
+            turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
+        self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
+        self.suspended = False
+        return slide.frame
+
+    def _turn(self, placed: Placed, message: Message) -> LiveTurn:
+        turn = self.turns.get(placed.turn)
+        if turn is None:
+            if self.turns:
+                self._closed.append(next(reversed(self.turns.values())).entered_tokens)
+            title = title_of(message) if placed.starts else ""
+            turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
+        return turn
+
+    def _recorded(self, live: LiveMessage) -> LiveMessage:
+        """A single giant result is shortened before anybody has seen it, and stays so until a slide."""
+        limit, size = self.limits.record_over, live.size
+        blocks, parts = list(live.message.blocks), list(size.parts)
+        for place, part in enumerate(size.parts):
+            if part.kind == "result" and part.tokens > limit:
+                short = shorten(live.block(part.block), f"{live.position}.{part.block}", limit * 4 // 5)
+                blocks[part.block] = short
+                parts[place] = Part(part.block, part.kind, self.counter.block(short).value)
+        if tuple(blocks) == live.message.blocks:
+            return live
+        smaller = msgspec.structs.replace(
+            size,
+            tokens=size.tokens - sum(part.tokens for part in size.parts) + sum(part.tokens for part in parts),
+            body=size.body - sum(map(weight, live.message.blocks)) + sum(map(weight, blocks)),
+            parts=tuple(parts),
+        )
+        return LiveMessage(live.position, live.message.edit(tuple(blocks)), smaller, live.message)
+
+    def _reason(self, message: Message, placed: Placed, pause: float) -> Reason | None:
+        """Why a slide is to be considered at this message, if it is."""
+        at_turns = self.policy.check == "turn"
+        if at_turns and message.role == "assistant" and not self.placing.calls_open and self._over(self._high()):
+            return "high mark"
+        if not placed.request_point:
+            return None
+        if self.policy.recent_turns and len(self.turns) - 1 > self.policy.recent_turns:
+            return "recent turns"
+        if self.body > BODY_SHARE * self.policy.body_bytes:
+            return "bytes"
+        if self.suspended or at_turns:
+            return "window" if self._over(self.limits.hard - self.limits.fixed) else None
+        if self._over(self._high()):
+            return "high mark"
+        if placed.starts and self.policy.soft_share < 1 and self._next_turn_would_pass():
+            return "between turns"
+        if pause > self.policy.cache_seconds and self._over(self.limits.soft):
+            return "cold cache"
+        return None
+
+    def _high(self) -> int:
+        """
+        The high mark in force.
+
+        Where what may not leave is over it, a slide at every request would free next to
+        nothing and break the cache each time: then enough has to gather first.
+        """
+        current = next(reversed(self.turns.values()))
+        if self.frame.fits or current.first().position >= self.frame.at:
+            return self.limits.high
+        return min(int(self.frame.tokens * self.factor) + self.limits.worth, self.limits.hard - self.limits.fixed)
+
+    def _over(self, mark: float) -> bool:
+        return self.tokens * self.factor > mark
+
+    def _next_turn_would_pass(self) -> bool:
+        if not self._closed or not self._over(EARLY_SHARE * self.limits.high):
+            return False
+        return self._over(self.limits.high - sum(self._closed) / len(self._closed) * self.factor)
+
+    def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
+        short = shorten(live.block(block), f"{live.position}.{block}", keep)
+        return self.counter.block(short).value

@@ -1,0 +1,83 @@
+"""A frame: the recorded decision that fixes the head of the window until the next one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Reason = Literal[
+    "start",
+    "high mark",
+    "between turns",
+    "cold cache",
+    "window",
+    "bytes",
+    "recent turns",
+    "compact",
+    "pin",
+    "unpin",
+    "undo",
+    "rewind",
+    "configure",
+    "overflow",
+]
+
+
+class Shortened(msgspec.Struct, frozen=True, order=True):
+    """A block of which the model sees head, tail and a handle."""
+
+    message: int
+    """Position in the log."""
+    block: int
+    """Its place in the message."""
+    keep: int = 0
+    """Characters kept; 0: the usual few lines."""
+
+    @property
+    def handle(self) -> str:
+        """Names the block, so that the whole of it can be asked back."""
+        return f"{self.message}.{self.block}"
+
+
+class DigestedSteps(msgspec.Struct, frozen=True, order=True):
+    """The oldest steps of a live turn, for which a step digest stands."""
+
+    turn: int
+    steps: int
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that fixes the head of the window until the next one."""
+
+    number: int
+    parent: int | None = None
+    """Number of the frame before it."""
+    at: int
+    """How many messages stood in the log when it was made."""
+    reason: Reason
+    boundary: int
+    """Number of the first live turn."""
+    carried: tuple[int, ...] = ()
+    """Turns before the boundary that stay in the window whole."""
+    shortened: tuple[Shortened, ...] = ()
+    digested: tuple[DigestedSteps, ...] = ()
+    unsigned_before: int = 0
+    """Messages before this position go without their signed thinking: its proof would not hold any more."""
+    plain: tuple[int, int] = (0, 0)
+    """Messages from the one position up to the other are told as text: a tool loop that lost its thinking."""
+    tokens_before: int = 0
+    """What history took when the slide was made."""
+    tokens: int = 0
+    """What history took right after it."""
+    fits: bool = True
+    """False when what may not leave is over the high mark: the user's own words, or pins."""
+
+    @property
+    def freed(self) -> int:
+        """Tokens that the slide took out of the window."""
+        return self.tokens_before - self.tokens
+
+
+START = Frame(number=0, at=0, reason="start", boundary=0)
+"""Before anything happened: all that is said is live."""

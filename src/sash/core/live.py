@@ -1,0 +1,86 @@
+"""What is in the window: its turns, step by step, and what each takes as it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sash.core.message import Block, Message
+from sash.core.size import Kind, Part, Size
+
+
+class LiveMessage(msgspec.Struct, frozen=True, gc=False):
+    """A message of the window, as it entered."""
+
+    position: int
+    """In the log."""
+    message: Message
+    size: Size
+    came: Message | None = None
+    """As it came, where a giant result in it was shortened before anybody saw it."""
+
+    def block(self, place: int) -> Block:
+        """One of its blocks, whole."""
+        return (self.came or self.message).blocks[place]
+
+
+class LiveTurn(msgspec.Struct):
+    """A turn of the window. The newest one still grows."""
+
+    number: int
+    title: str = ""
+    opening: list[LiveMessage] = []
+    steps: list[list[LiveMessage]] = []
+    digested: int = 0
+    """The oldest steps, for which a step digest stands; they take nothing here."""
+    tokens: int = 0
+    """As the frame shows it."""
+    whole_tokens: int = 0
+    """As it came."""
+    entered_tokens: int = 0
+    """As it entered the window, giant results already shortened."""
+    body: int = 0
+    """Bytes of what is shown."""
+    after_assistant: bool = False
+
+    def add(self, live: LiveMessage, whole_tokens: int) -> None:
+        """One more message at its end."""
+        role = live.message.role
+        if role == "assistant" and not self.after_assistant:
+            self.steps.append([])
+        (self.steps[-1] if self.steps else self.opening).append(live)
+        if role != "meta":
+            self.after_assistant = role == "assistant"
+        self.tokens += live.size.tokens
+        self.whole_tokens += whole_tokens
+        self.entered_tokens += live.size.tokens
+        self.body += live.size.body
+
+    def copy(self) -> LiveTurn:
+        """A copy that grows by itself."""
+        return msgspec.structs.replace(self, opening=self.opening[:], steps=[step[:] for step in self.steps])
+
+    def messages(self) -> Iterator[LiveMessage]:
+        """Its messages that are in the window, in the order they are sent."""
+        yield from self.opening
+        for step in self.steps[self.digested :]:
+            yield from step
+
+    def __len__(self) -> int:
+        return len(self.opening) + sum(map(len, self.steps))
+
+    def first(self) -> LiveMessage:
+        """The message that started it."""
+        return self.opening[0] if self.opening else self.steps[0][0]
+
+    def unseen(self) -> list[LiveMessage]:
+        """Results that no request has shown the model yet: those after its last word."""
+        return [live for live in self.steps[-1] if live.message.role != "assistant"] if self.steps else []
+
+    def parts(self, kind: Kind) -> Iterator[tuple[LiveMessage, Part]]:
+        """The blocks of one kind in the window, oldest first."""
+        for live in self.messages():
+            for part in live.size.parts:
+                if part.kind == kind:
+                    yield live, part
