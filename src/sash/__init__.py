@@ -1,0 +1,80 @@
+"""Keeps an LLM conversation inside its budget for as long as it lasts."""
+
+from sash.core.budget import Allotment, Budget
+from sash.core.cost import Prices
+from sash.core.frame import Frame
+from sash.core.policy import Policy
+from sash.core.sources import Source
+from sash.core.tokens import TokenCount
+from sash.counting import count_tokens
+from sash.errors import (
+    BodyTooLarge,
+    Conflict,
+    DamagedDatabase,
+    InvalidMessage,
+    InvalidName,
+    InvalidPolicy,
+    InvalidRequest,
+    KeyReused,
+    LeaseLost,
+    MissingExtra,
+    NewerDatabase,
+    NotFound,
+    SashError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    ThreadExists,
+    UnknownCounter,
+    UnknownFamily,
+    UnknownHandle,
+    UnknownStore,
+    UnknownWire,
+    UnreadableTokenizer,
+    WindowOverflow,
+)
+from sash.fit import Fitted, Report, fit
+from sash.version import __version__
+
+__all__ = [
+    "Allotment",
+    "BodyTooLarge",
+    "Budget",
+    "Conflict",
+    "DamagedDatabase",
+    "Fitted",
+    "Frame",
+    "InvalidMessage",
+    "InvalidName",
+    "InvalidPolicy",
+    "InvalidRequest",
+    "KeyReused",
+    "LeaseLost",
+    "MissingExtra",
+    "NewerDatabase",
+    "NotFound",
+    "Policy",
+    "Prices",
+    "Report",
+    "SashError",
+    "Source",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "ThreadExists",
+    "TokenCount",
+    "UnknownCounter",
+    "UnknownFamily",
+    "UnknownHandle",
+    "UnknownStore",
+    "UnknownWire",
+    "UnreadableTokenizer",
+    "WindowOverflow",
+    "__version__",
+    "count_tokens",
+    "fit",
+]
