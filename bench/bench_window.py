@@ -1,0 +1,271 @@
+"""
+What a turn costs as the history grows: append it, look at the window, build the request.
+
+Aims (issue 4): flat in the length of the history, within four times the floor, faster than every peer that keeps the
+history; `sash.fit` on a history grown by one turn in 3 ms (1,000 messages) and 25 ms (10,000 messages, 17 MB), and for
+the first time within ten times parsing the same bytes.
+
+`SASH_BENCH_QUICK=1`, or `python -m bench.bench_window --quick`: shorter histories.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Sequence
+from itertools import chain, count, islice
+from statistics import fmean, median
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from bench.histories import Said, json_list, turns_of
+from bench.measuring import Course, Measured, measure, up_to_each_request
+from bench.peer_stores import peer_windows
+from bench.report import Report
+from bench.windows import WIRE, Floor, Sash, SashFit
+from sash.core.policy import Policy
+from sash.core.request import assemble
+from sash.core.size import size_of
+from sash.fit import fit
+from sash.wire import prepare, write_fields
+
+CAP = 100_000
+LENGTHS = (100, 1_000, 10_000, 100_000)
+OURS_ONLY = 1_000_000
+TURNS, PEER_TURNS = 200, 25
+OUR_SECONDS, PEER_SECONDS = 90.0, 20.0
+FIT_LENGTHS = (1_000, 10_000)
+
+
+def quick() -> bool:
+    """Whether only a short run was asked for."""
+    return bool(os.environ.get("SASH_BENCH_QUICK"))
+
+
+def run(report: Report) -> None:
+    """Time a turn for everybody, then `sash.fit`, then say which aims were met."""
+    lengths = LENGTHS[:-1] if quick() else LENGTHS
+    pieces = up_to_each_request(turns_of(lengths[-1] + 4_000))
+    courses = [
+        measure(Floor(CAP), pieces, lengths, turns=TURNS, seconds=OUR_SECONDS),
+        _ours(pieces, lengths),
+        measure(SashFit(CAP), pieces, lengths, turns=PEER_TURNS, seconds=PEER_SECONDS),
+    ]
+    for kind in peer_windows([peer.distribution for peer in report.peers]):
+        courses.append(measure(kind(CAP), pieces, lengths, turns=PEER_TURNS, seconds=PEER_SECONDS))
+        gc.collect()
+    _times(report, courses)
+    _faults(report, courses)
+    _breakdown(report, pieces)
+    fits = _fits(report)
+    _aims(report, courses, fits)
+
+
+def _ours(pieces: Sequence[list[Said]], lengths: Sequence[int]) -> Course:
+    """The fold alone is also grown to a million messages, the same ones over and over."""
+    window = _Replayed(CAP)
+    most = lengths if quick() else (*lengths, OURS_ONLY)
+    return measure(window, pieces, most, turns=TURNS, seconds=OUR_SECONDS)
+
+
+class _Replayed(Sash):
+    """Reads each message once, however often it comes."""
+
+    def __init__(self, cap: int, policy: Policy | None = None) -> None:
+        super().__init__(cap, policy)
+        self._read: dict[int, list[Any]] = {}
+
+    def native(self, said: Said) -> list[Any]:
+        """The same message again, where it was read before; its call ids then come again too, far apart."""
+        known = self._read.get(id(said))
+        if known is None:
+            known = self._read[id(said)] = super().native(said)
+        return known
+
+
+def _times(report: Report, courses: Sequence[Course]) -> None:
+    ours = courses[1]
+    lengths = sorted({length for course in courses for length in course.at})
+    ways: dict[str, Callable[[Measured], float]] = {
+        "p50": lambda measured: measured.p50,
+        "mean, slides included": lambda measured: measured.mean,
+    }
+    for title, of in ways.items():
+        rows = []
+        for course in courses:
+            cells = [_milliseconds(of(course.at[length])) if length in course.at else "" for length in lengths]
+            both = [length for length in (10_000, 1_000, 100) if length in course.at and length in ours.at]
+            ratio = f"{of(course.at[both[0]]) / of(ours.at[both[0]]):,.3g}" if both else ""
+            keeps = "yes" if course.keeps_history else "no"
+            rows.append([course.name, *cells, ratio, keeps, course.stopped])
+        report.table(
+            f"A turn with N messages already there: append, look at the window, build the request. ms, {title}",
+            ["", *(f"N={length:,}" for length in lengths), "times ours", "keeps history", "stopped"],
+            rows,
+            note=f"cap {CAP:,} tokens, chars / 4 for all; ours: at N=10,000, or as far as it got",
+        )
+
+
+def _faults(report: Report, courses: Sequence[Course]) -> None:
+    rows = []
+    for course in courses:
+        known = list(course.at.values())
+        if not known:
+            continue
+        longest = known[-1]
+        shares = [
+            fmean(measured.orphans for measured in known),
+            fmean(measured.over_cap for measured in known),
+            fmean(measured.lost_system for measured in known),
+        ]
+        first = f"{longest.first * 1000:,.1f} at {longest.messages:,}"
+        rows.append([course.name, *(f"{100 * share:.0f} %" for share in shares), first])
+    report.table(
+        "What was wrong with those requests, and the first request after loading",
+        ["", "with orphans", "over the cap", "without system prompt", "first request, ms"],
+        rows,
+        note="over the cap: messages of the conversation only, without what a contender adds to it",
+    )
+
+
+def _breakdown(report: Report, pieces: Sequence[list[Said]]) -> None:
+    """Where our time goes."""
+    window = Sash(CAP)
+    parts: dict[str, list[float]] = {"count": [], "fold": [], "assemble": [], "repair and check": [], "write JSON": []}
+    slides: list[float] = []
+    for piece in pieces[:400]:
+        messages = list(chain.from_iterable(map(window.native, piece)))
+        frame = window.fold.frame
+        marks = [perf_counter()]
+        sizes = [size_of(message, window.counter) for message in messages]
+        marks.append(perf_counter())
+        for message, size in zip(messages, sizes, strict=True):
+            window.fold.add(message, size)
+        marks.append(perf_counter())
+        assembled = assemble(window.fold)
+        marks.append(perf_counter())
+        prepared = prepare(assembled.messages, WIRE)
+        marks.append(perf_counter())
+        write_fields(prepared.messages, (), WIRE)
+        marks.append(perf_counter())
+        if window.fold.frame is not frame:
+            slides.append(marks[2] - marks[1])
+        for times, start, end in zip(parts.values(), marks, marks[1:], strict=False):
+            times.append(end - start)
+    rows = [[name, _milliseconds(median(times)), _milliseconds(fmean(times))] for name, times in parts.items()]
+    rows.append([f"a fold with a slide in it ({len(slides)} of 400)", _milliseconds(median(slides)), ""])
+    report.table("Where our turn goes, ms", ["", "p50", "mean"], rows)
+
+
+class Fits(msgspec.Struct, frozen=True, kw_only=True):
+    """`sash.fit` at one length, in seconds."""
+
+    messages: int
+    parse: float
+    """msgspec decoding the same bytes."""
+    cold: float
+    warm_body: float
+    """The history as JSON, grown by a turn."""
+    warm_list: float
+    """The history as a list of dicts, grown by a turn."""
+
+
+def _fits(report: Report) -> list[Fits]:
+    measured, rows = [], []
+    for counter in ("chars4", ""):
+        for length in FIT_LENGTHS:
+            policy = Policy(counter=counter)
+            fits = _fit_times(length, policy)
+            measured.append(fits)
+            rows.append(
+                [
+                    f"{length:,} messages, {counter or 'the estimator'}",
+                    _milliseconds(fits.parse),
+                    _milliseconds(fits.cold),
+                    f"{fits.cold / fits.parse:.1f}",
+                    _milliseconds(fits.warm_body),
+                    _milliseconds(fits.warm_list),
+                ]
+            )
+    report.table(
+        "sash.fit, ms",
+        ["", "parsing it", "the first time", "times parsing", "grown by a turn, as JSON", "as a list of dicts"],
+        rows,
+        note="median; a list of dicts has to be written as JSON first",
+    )
+    return measured
+
+
+def _fit_times(length: int, policy: Policy) -> Fits:
+    # Another history each time: nothing of it has been seen before.
+    seeds = count(1_000 * length + 100 * len(policy.counter))
+    parse, cold = [], []
+    for seed in islice(seeds, 3 if length > FIT_LENGTHS[0] else 7):
+        body = json_list(list(chain.from_iterable(turns_of(length, seed=seed))))
+        parse.append(_seconds(msgspec.json.decode, body))
+        cold.append(_seconds(lambda given: fit(given, wire=WIRE, policy=policy).body, body))
+    return Fits(
+        messages=length,
+        parse=median(parse),
+        cold=median(cold),
+        warm_body=_warm(length, next(seeds), json_list, lambda given: fit(given, wire=WIRE, policy=policy).body),
+        warm_list=_warm(length, next(seeds), list, lambda given: fit(given, wire=WIRE, policy=policy).messages),
+    )
+
+
+def _warm(length: int, seed: int, given: Callable[[list[Said]], Any], call: Callable[[Any], object]) -> float:
+    """Seconds of a call on a history that has grown by a turn since the last one."""
+    history: list[Said] = []
+    times = []
+    for piece in up_to_each_request(turns_of(length + 150, seed=seed)):
+        history += piece
+        if len(history) >= length:
+            times.append(_seconds(call, given(history)))
+    # The first call is the one that learns the history.
+    return median(times[1:])
+
+
+def _seconds(call: Callable[[Any], object], given: Any) -> float:
+    start = perf_counter()
+    call(given)
+    return perf_counter() - start
+
+
+def _aims(report: Report, courses: Sequence[Course], fits: Sequence[Fits]) -> None:
+    floor, ours = courses[0].at, courses[1].at
+    longest = max(ours)
+    at = 10_000
+    rows = [
+        _aim("flat: p50 at the longest over p50 at 1,000", 2.0, ours[longest].p50 / ours[1_000].p50),
+        _aim("flat: mean at the longest over mean at 1,000", 2.0, ours[longest].mean / ours[1_000].mean),
+        _aim("p50 over the floor's", 4.0, ours[at].p50 / floor[at].p50),
+        _aim("mean over the floor's", 4.0, ours[at].mean / floor[at].mean),
+    ]
+    for course in courses[3:]:
+        known = [length for length in (10_000, 1_000, 100) if length in course.at]
+        if course.keeps_history and known:
+            rows.append(_aim(f"p50 over that of {course.name}", 1.0, ours[known[0]].p50 / course.at[known[0]].p50))
+    for measured, most in zip(fits, (3.0, 25.0, 3.0, 25.0), strict=True):
+        counter = "chars4" if fits.index(measured) < len(FIT_LENGTHS) else "estimator"
+        title = f"sash.fit, {measured.messages:,}, {counter}"
+        rows.append(_aim(f"{title}: ms, grown by a turn, as JSON", most, measured.warm_body * 1000))
+        rows.append(_aim(f"{title}: ms, grown by a turn, as a list", most, measured.warm_list * 1000))
+        rows.append(_aim(f"{title}: first time over parsing", 10.0, measured.cold / measured.parse))
+    report.table("Aims of the window", ["", "at most", "measured", ""], rows)
+
+
+def _aim(title: str, most: float, measured: float) -> list[str]:
+    return [title, f"{most:g}", f"{measured:,.2f}", "met" if measured <= most else "MISSED"]
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.3f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
+
+
+if __name__ == "__main__":
+    if "--quick" in sys.argv:
+        os.environ["SASH_BENCH_QUICK"] = "1"
+    run(Report())
