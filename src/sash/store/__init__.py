@@ -1,0 +1,38 @@
+"""Where threads live: one contract, in memory, on SQLite, on PostgreSQL."""
+
+from sash.store.protocol import Store
+from sash.store.rows import (
+    ApiKey,
+    Appended,
+    Entry,
+    Found,
+    FrameRow,
+    Head,
+    Health,
+    Key,
+    Lease,
+    Matching,
+    Posting,
+    ThreadRow,
+    Trouble,
+)
+from sash.store.url import DEFAULT, open_store
+
+__all__ = [
+    "DEFAULT",
+    "ApiKey",
+    "Appended",
+    "Entry",
+    "Found",
+    "FrameRow",
+    "Head",
+    "Health",
+    "Key",
+    "Lease",
+    "Matching",
+    "Posting",
+    "Store",
+    "ThreadRow",
+    "Trouble",
+    "open_store",
+]

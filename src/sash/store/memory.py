@@ -1,0 +1,365 @@
+"""The store for tests and for trying things out: the contract in plain Python, gone when the process ends."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from threading import RLock
+
+import msgspec
+
+from sash.core.event import Event
+from sash.errors import Conflict, KeyReused, LeaseLost, NotFound, StoreError, StoreUnavailable, ThreadExists
+from sash.store.names import checked, said_at, tenant_name
+from sash.store.rows import (
+    ApiKey,
+    Appended,
+    Entry,
+    Found,
+    FrameRow,
+    Head,
+    Health,
+    Key,
+    Lease,
+    Matching,
+    Posting,
+    ThreadRow,
+    Trouble,
+)
+from sash.store.words import holds, phrases, storable
+
+
+class _Work:
+    """Who is at a summary and how it went."""
+
+    def __init__(self) -> None:
+        self.token = self.attempts = 0
+        self.until = self.retry = 0.0
+        self.parked = False
+        self.error = ""
+
+
+class _Thread:
+    """All that belongs to one thread."""
+
+    def __init__(self, row: ThreadRow, setup: bytes) -> None:
+        self.row, self.setup = row, setup
+        self.log: list[Event] = []
+        self.order: list[int] = []
+        """Of each event, its place among all events of the store: what is newer is found first."""
+        self.frames: list[FrameRow] = []
+        self.checkpoint: tuple[int, bytes] | None = None
+        self.postings: list[Posting] = []
+        self.once: dict[str, tuple[bytes, Appended]] = {}
+        self.work: _Work | None = None
+
+
+class MemoryStore:
+    """Threads in the memory of this process."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._threads: dict[tuple[str, int], _Thread] = {}
+        self._keys: dict[bytes, ApiKey] = {}
+        self._last_id = self._last_order = 0
+        self._closed = False
+
+    def _of(self, tenant: str, thread: int) -> _Thread:
+        tenant_name(tenant)
+        if self._closed:
+            raise StoreUnavailable("memory:", "it was closed")
+        try:
+            return self._threads[tenant, thread]
+        except KeyError:
+            raise NotFound("thread", thread) from None
+
+    def _named(self, tenant: str, name: str) -> _Thread | None:
+        tenant_name(tenant)
+        checked("thread", name)
+        if self._closed:
+            raise StoreUnavailable("memory:", "it was closed")
+        named = (kept for (owner, _), kept in self._threads.items() if owner == tenant and kept.row.name == name)
+        return next(named, None)
+
+    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None) -> ThreadRow:
+        """A new, empty thread."""
+        with self._lock:
+            if self._named(tenant, name) is not None:
+                raise ThreadExists(name)
+            self._last_id += 1
+            row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at)
+            self._threads[tenant, row.id] = _Thread(row, setup)
+            return row
+
+    def find(self, tenant: str, name: str) -> ThreadRow | None:
+        """The thread of that name."""
+        with self._lock:
+            kept = self._named(tenant, name)
+            return None if kept is None else kept.row
+
+    def thread(self, tenant: str, thread: int) -> ThreadRow:
+        """A thread as it stands now."""
+        with self._lock:
+            return self._of(tenant, thread).row
+
+    def threads(self, tenant: str, *, before: int | None = None, limit: int = 50) -> list[ThreadRow]:
+        """Newest first."""
+        tenant_name(tenant)
+        with self._lock:
+            rows = [kept.row for (owner, _), kept in self._threads.items() if owner == tenant]
+        return [row for row in reversed(rows) if before is None or row.id < before][:limit]
+
+    def setup(self, tenant: str, thread: int) -> bytes:
+        """What the thread was created with."""
+        with self._lock:
+            return self._of(tenant, thread).setup
+
+    def delete(self, tenant: str, thread: int) -> None:
+        """Forget the thread with all that belongs to it."""
+        with self._lock:
+            self._of(tenant, thread)
+            del self._threads[tenant, thread]
+
+    def delete_tenant(self, tenant: str) -> int:
+        """Forget all of a tenant."""
+        tenant_name(tenant)
+        with self._lock:
+            self._keys = {digest: key for digest, key in self._keys.items() if key.tenant != tenant}
+            gone = [place for place in self._threads if place[0] == tenant]
+            for place in gone:
+                del self._threads[place]
+            return len(gone)
+
+    def append(
+        self, tenant: str, thread: int, entry: Entry, *, expected_seq: int | None = None, key: Key | None = None
+    ) -> Appended:
+        """Add to the log, with the frames that the events lead to."""
+        with self._lock:
+            kept = self._of(tenant, thread)
+            if key is not None and (known := _outcome(kept, key)):
+                return known
+            last_seq = kept.row.last_seq
+            if expected_seq not in (None, last_seq):
+                raise Conflict(thread=thread, expected_seq=expected_seq or 0, last_seq=last_seq)
+            appended = self._add(kept, entry)
+            if key is not None:
+                kept.once[key.name] = key.digest, msgspec.structs.replace(appended, repeated=True)
+            return appended
+
+    def _add(self, kept: _Thread, entry: Entry) -> Appended:
+        first = kept.row.last_seq + 1
+        last = kept.row.last_seq + len(entry.events)
+        boundary = kept.row.boundary
+        if entry.frames:
+            boundary = msgspec.json.decode(entry.frames[-1].body)["boundary"]
+        covered = kept.row.covered if entry.covered is None else entry.covered
+        events = [
+            msgspec.structs.replace(event, seq=seq, text=storable(event.text), at=said_at(event.at))
+            for seq, event in enumerate(entry.events, first)
+        ]
+        kept.log += events
+        kept.order += range(self._last_order + 1, self._last_order + 1 + len(events))
+        self._last_order += len(events)
+        kept.frames += entry.frames
+        if entry.checkpoint is not None:
+            kept.checkpoint = last, entry.checkpoint
+        kept.postings += entry.postings
+        kept.row = msgspec.structs.replace(kept.row, last_seq=last, boundary=boundary, covered=covered)
+        return Appended(first, last)
+
+    def appended(self, tenant: str, thread: int, key: Key) -> Appended | None:
+        """The outcome that is stored under a key."""
+        with self._lock:
+            return _outcome(self._of(tenant, thread), key)
+
+    def events(
+        self,
+        tenant: str,
+        thread: int,
+        *,
+        since: int = 0,
+        until: int | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> Iterator[Event]:
+        """The events of a log."""
+        with self._lock:
+            log = self._of(tenant, thread).log
+            last = len(log) if until is None else min(until, len(log))
+        for position in range(max(0, since), max(0, last)):
+            event = log[position]
+            if kinds is None or event.kind in kinds:
+                yield event
+
+    def events_of_turns(self, tenant: str, thread: int, turns: Collection[int]) -> Iterator[Event]:
+        """All events of some turns, in the order of the log."""
+        return (event for event in self.events(tenant, thread) if event.turn in turns)
+
+    def last_seq(self, tenant: str, thread: int) -> int:
+        """Number of the newest event."""
+        return self.thread(tenant, thread).last_seq
+
+    def frames(self, tenant: str, thread: int, *, since: int = 0) -> Iterator[FrameRow]:
+        """The frames of a thread, oldest first."""
+        with self._lock:
+            frames = self._of(tenant, thread).frames[:]
+        yield from frames[bisect_left(frames, since, key=lambda frame: frame.number) :]
+
+    def head(self, tenant: str, thread: int, *, at: int | None = None) -> Head:
+        """Newest frame and checkpoint."""
+        with self._lock:
+            kept = self._of(tenant, thread)
+            last_seq = kept.row.last_seq
+            made = bisect_right(kept.frames, last_seq if at is None else at, key=lambda frame: frame.after_seq)
+            frame = kept.frames[made - 1] if made else None
+            if kept.checkpoint is None or at is not None:
+                return Head(last_seq=last_seq, frame=frame)
+            seq, checkpoint = kept.checkpoint
+            return Head(last_seq=last_seq, frame=frame, checkpoint=checkpoint, checkpoint_seq=seq)
+
+    def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
+        """Body and words give way to a tombstone."""
+        with self._lock:
+            kept = self._of(tenant, thread)
+            if not 1 <= seq <= len(kept.log):
+                raise NotFound("event", seq)
+            kept.log[seq - 1] = msgspec.structs.replace(kept.log[seq - 1], body=tombstone, text="")
+            kept.postings = [posting for posting in kept.postings if posting.seq != seq]
+            kept.checkpoint = None
+
+    def postings(self, tenant: str, thread: int, terms: Collection[str]) -> list[Posting]:
+        """Where these terms stand."""
+        with self._lock:
+            found = [posting for posting in self._of(tenant, thread).postings if posting.term in terms]
+        return sorted(found, key=lambda posting: (posting.term, posting.seq))
+
+    def claim_due_summary(self, tenant: str | None, *, lease_seconds: float, turns: int = 1) -> Lease | None:
+        """The right to summarize a thread."""
+        now = time.monotonic()
+        with self._lock:
+            for (owner, thread), kept in self._threads.items():
+                row, work = kept.row, kept.work or _Work()
+                due = row.boundary - row.covered >= max(1, turns) and tenant in (None, owner)
+                if due and not work.parked and work.until <= now and work.retry <= now:
+                    kept.work = work
+                    work.token += 1
+                    work.attempts += 1
+                    work.until = now + lease_seconds
+                    return Lease(
+                        tenant=owner,
+                        thread=thread,
+                        token=work.token,
+                        covered=row.covered,
+                        boundary=row.boundary,
+                        attempts=work.attempts,
+                    )
+        return None
+
+    def _own(self, lease: Lease) -> tuple[_Thread, _Work]:
+        kept = self._threads.get((lease.tenant, lease.thread))
+        if kept is None or kept.work is None or kept.work.token != lease.token:
+            raise LeaseLost(thread=lease.thread, token=lease.token)
+        return kept, kept.work
+
+    def finish_summary(self, lease: Lease, entry: Entry, *, expected_seq: int | None = None) -> Appended:
+        """Publish and give the lease back."""
+        with self._lock:
+            _, work = self._own(lease)
+            appended = self.append(lease.tenant, lease.thread, entry, expected_seq=expected_seq)
+            work.token += 1
+            work.until = work.retry = 0.0
+            work.attempts, work.error = 0, ""
+            return appended
+
+    def fail_summary(self, lease: Lease, error: str, *, retry_seconds: float, park: bool = False) -> None:
+        """Give the lease back and say why."""
+        with self._lock:
+            _, work = self._own(lease)
+            work.token += 1
+            work.until, work.retry = 0.0, time.monotonic() + retry_seconds
+            work.parked, work.error = park, storable(error)
+
+    def troubles(self, tenant: str) -> list[Trouble]:
+        """The threads whose last attempt at a summary failed."""
+        tenant_name(tenant)
+        with self._lock:
+            return [
+                Trouble(thread=thread, attempts=work.attempts, error=work.error, parked=work.parked)
+                for (owner, thread), kept in self._threads.items()
+                if owner == tenant and (work := kept.work) is not None and (work.parked or work.error)
+            ]
+
+    def retry_summary(self, tenant: str, thread: int) -> None:
+        """Take a parked or waiting thread up again."""
+        with self._lock:
+            if (work := self._of(tenant, thread).work) is not None:
+                work.retry, work.parked, work.attempts = 0.0, False, 0
+
+    def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
+        """Let in whoever shows the key with this digest."""
+        tenant_name(tenant)
+        checked("key", label, empty=True)
+        with self._lock:
+            self._keys.setdefault(digest, ApiKey(tenant=tenant, label=label, at=at, revoked=False))
+
+    def find_key(self, digest: bytes) -> ApiKey | None:
+        """Whose key it is."""
+        with self._lock:
+            return self._keys.get(digest)
+
+    def revoke_key(self, tenant: str, digest: bytes) -> bool:
+        """Whether the tenant had such a key."""
+        tenant_name(tenant)
+        with self._lock:
+            known = self._keys.get(digest)
+            if known is None or known.tenant != tenant:
+                return False
+            self._keys[digest] = msgspec.structs.replace(known, revoked=True)
+            return True
+
+    def search(
+        self, tenant: str, text: str, *, thread: int | None = None, limit: int = 20, match: Matching = "all"
+    ) -> list[Found]:
+        """The messages that hold the text, newest first."""
+        tenant_name(tenant)
+        wanted = phrases(text, match)
+        found: list[tuple[int, Found]] = []
+        with self._lock:
+            for (owner, number), kept in self._threads.items():
+                if owner != tenant or thread not in (None, number) or not wanted:
+                    continue
+                for order, event in zip(kept.order, kept.log, strict=True):
+                    if holds(event.text, wanted, match):
+                        found.append((order, _found(kept.row, event)))
+        found.sort(key=lambda pair: pair[0], reverse=True)
+        return [one for _, one in found[:limit]]
+
+    def health(self) -> Health:
+        """There is not much that could be wrong with it."""
+        problem = "nothing in it outlives this process; use sqlite:///FILE to keep threads"
+        return Health(kind="memory", engine="Python", place="memory:", schema=0, problems=(problem,))
+
+    def backup(self, path: Path) -> None:
+        """What was not meant to last is not copied."""
+        raise StoreError(f"a store in memory cannot be copied to {str(path)!r}; use sqlite:///FILE")
+
+    def close(self) -> None:
+        """Forget all of it."""
+        with self._lock:
+            self._closed = True
+            self._threads.clear()
+
+
+def _outcome(kept: _Thread, key: Key) -> Appended | None:
+    checked("key", key.name)
+    if key.name not in kept.once:
+        return None
+    digest, appended = kept.once[key.name]
+    if digest != key.digest:
+        raise KeyReused(key.name)
+    return appended
+
+
+def _found(row: ThreadRow, event: Event) -> Found:
+    return Found(thread=row.id, name=row.name, seq=event.seq, turn=event.turn, role=event.role, text=event.text)

@@ -1,0 +1,133 @@
+-- The statements that SQLite and PostgreSQL share. Each is known by its name; values are named too and always bound.
+
+-- name: add_thread
+INSERT INTO thread (tenant, name, said_at, made_us) VALUES (:tenant, :name, :at, now_us())
+ON CONFLICT (tenant, name) DO NOTHING RETURNING id;
+
+-- name: add_setup
+INSERT INTO setup (thread, tenant, body) VALUES (:thread, :tenant, :body);
+
+-- name: find_thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread WHERE tenant = :tenant AND name = :name;
+
+-- name: thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread WHERE tenant = :tenant AND id = :thread;
+
+-- name: threads
+SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread
+WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: setup
+SELECT body FROM setup WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_log
+DELETE FROM log WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_frames
+DELETE FROM frame WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_checkpoint
+DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_setup
+DELETE FROM setup WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_once
+DELETE FROM once WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_postings
+DELETE FROM posting WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_lease
+DELETE FROM lease WHERE tenant = :tenant AND thread = :thread;
+
+-- name: delete_thread
+DELETE FROM thread WHERE tenant = :tenant AND id = :thread RETURNING id;
+
+-- name: delete_keys
+DELETE FROM api_key WHERE tenant = :tenant;
+
+-- name: advance
+UPDATE thread SET
+    last_seq = last_seq + :count,
+    last_us = CASE WHEN last_us + :count > now_us() THEN last_us + :count ELSE now_us() END,
+    boundary = coalesce(:boundary, boundary),
+    covered = coalesce(:covered, covered)
+WHERE tenant = :tenant AND id = :thread AND last_seq = coalesce(:expected, last_seq)
+RETURNING last_seq, last_us;
+
+-- name: add_event
+INSERT INTO log (tenant, thread, seq, kind, wire, role, turn, tokens, exact, counter, said_at, made_us, checksum,
+    body, text)
+VALUES (:tenant, :thread, :seq, :kind, :wire, :role, :turn, :tokens, :exact, :counter, :at, :made_us,
+    :checksum, :body, :text);
+
+-- name: add_frame
+INSERT INTO frame (tenant, thread, number, after_seq, body) VALUES (:tenant, :thread, :number, :after_seq, :body);
+
+-- name: put_checkpoint
+INSERT INTO checkpoint (thread, tenant, after_seq, body) VALUES (:thread, :tenant, :after_seq, :body)
+ON CONFLICT (tenant, thread) DO UPDATE SET after_seq = excluded.after_seq, body = excluded.body;
+
+-- name: add_posting
+INSERT INTO posting (tenant, thread, term, seq, count) VALUES (:tenant, :thread, :term, :seq, :count);
+
+-- name: add_once
+INSERT INTO once (tenant, thread, key, digest, first_seq, last_seq, made_us)
+VALUES (:tenant, :thread, :key, :digest, :first_seq, :last_seq, now_us());
+
+-- name: once
+SELECT digest, first_seq, last_seq FROM once WHERE tenant = :tenant AND thread = :thread AND key = :key;
+
+-- name: frames
+SELECT number, after_seq, body FROM frame
+WHERE tenant = :tenant AND thread = :thread AND number >= :since ORDER BY number LIMIT :limit;
+
+-- name: frame_at
+SELECT number, after_seq, body FROM frame
+WHERE tenant = :tenant AND thread = :thread AND after_seq <= :at ORDER BY after_seq DESC, number DESC LIMIT 1;
+
+-- name: checkpoint
+SELECT after_seq, body FROM checkpoint WHERE tenant = :tenant AND thread = :thread;
+
+-- name: redact
+UPDATE log SET body = :tombstone, text = '', checksum = :checksum
+WHERE tenant = :tenant AND thread = :thread AND seq = :seq;
+
+-- name: redact_postings
+DELETE FROM posting WHERE tenant = :tenant AND thread = :thread AND seq = :seq;
+
+-- name: postings
+SELECT term, seq, count FROM posting WHERE tenant = :tenant AND thread = :thread AND term = :term ORDER BY seq;
+
+-- name: take_lease
+INSERT INTO lease (thread, tenant, token, until_us, attempts) VALUES (:thread, :tenant, 1, now_us() + :lease_us, 1)
+ON CONFLICT (tenant, thread) DO UPDATE SET
+    token = lease.token + 1, attempts = lease.attempts + 1, until_us = excluded.until_us
+WHERE lease.parked = 0 AND lease.until_us <= now_us() AND lease.retry_us <= now_us()
+RETURNING token, attempts;
+
+-- name: end_lease
+UPDATE lease SET token = token + 1, until_us = 0, retry_us = 0, attempts = 0, error = ''
+WHERE tenant = :tenant AND thread = :thread AND token = :token RETURNING token;
+
+-- name: fail_lease
+UPDATE lease SET token = token + 1, until_us = 0, retry_us = now_us() + :retry_us, parked = :parked, error = :error
+WHERE tenant = :tenant AND thread = :thread AND token = :token RETURNING token;
+
+-- name: retry_lease
+UPDATE lease SET retry_us = 0, parked = 0, attempts = 0 WHERE tenant = :tenant AND thread = :thread;
+
+-- name: troubles
+SELECT thread, attempts, error, parked FROM lease
+WHERE tenant = :tenant AND (parked = 1 OR error <> '') ORDER BY thread;
+
+-- name: put_key
+INSERT INTO api_key (digest, tenant, label, said_at) VALUES (:digest, :tenant, :label, :at)
+ON CONFLICT (digest) DO NOTHING;
+
+-- name: find_key
+SELECT tenant, label, said_at, revoked FROM api_key WHERE digest = :digest;
+
+-- name: revoke_key
+UPDATE api_key SET revoked = 1 WHERE tenant = :tenant AND digest = :digest RETURNING tenant;

@@ -1,0 +1,164 @@
+"""Opening a database file: safe modes, safe settings, the schema in place."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from sash.errors import DamagedDatabase, NewerDatabase, StoreReadOnly, StoreUnavailable
+from sash.store.queries import migrations, schema
+
+Durability = Literal["full", "normal"]
+"""`full`: what is acknowledged survives a power cut. `normal`: it survives a crash; a power cut may take the tail."""
+
+BUSY_SECONDS = 30.0
+WAL_LIMIT = 16_000_000
+"""Bytes that the write-ahead log shrinks to when it is emptied."""
+
+APPLICATION_ID = 0x73617368
+"""`sash`, so that `file` and a careful program know whose database it is."""
+
+_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+
+
+def prepare(path: Path) -> None:
+    """Make file and folder, for nobody's eyes but the owner's, whatever the umask says."""
+    try:
+        folder = path.parent
+        if not folder.exists():
+            folder.mkdir(parents=True, mode=0o700)
+            folder.chmod(0o700)
+        if not path.exists():
+            # SQLite gives its side files the mode of the database.
+            path.touch(mode=0o600)
+            path.chmod(0o600)
+    except PermissionError as error:
+        raise StoreReadOnly(str(path), error.strerror or str(error)) from error
+    except OSError as error:
+        raise StoreUnavailable(str(path), error.strerror or str(error)) from error
+
+
+def connect(path: Path, *, durability: Durability, writer: bool) -> apsw.Connection:
+    """A connection with the settings that every one of ours has."""
+    connection = apsw.Connection(str(path), flags=_FLAGS)
+    try:
+        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        connection.create_scalar_function("now_us", _now_us, 0)
+        for pragma in (
+            f"synchronous = {durability}",
+            f"journal_size_limit = {WAL_LIMIT}",
+            "foreign_keys = ON",
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            "temp_store = MEMORY",
+            "cache_size = -8000",
+            "secure_delete = FAST",
+            # The writer empties the log itself, after its commit, where a failure is not the commit's.
+            "wal_autocheckpoint = 0",
+            f"query_only = {'OFF' if writer else 'ON'}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except apsw.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _now_us(*_: object) -> int:
+    return time.time_ns() // 1000
+
+
+def set_up(connection: apsw.Connection, path: Path) -> str:
+    """Bring mode and schema up to date; many processes may do it at once. Returns the journal mode."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            mode = str(connection.pragma("journal_mode", "WAL"))
+            migrate(connection, path)
+            return mode
+        except apsw.BusyError:
+            # Changing the mode does not wait for others by itself.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """Number of the newest migration that the database has seen."""
+    return int(connection.pragma("user_version"))
+
+
+def migrate(connection: apsw.Connection, path: Path) -> None:
+    """Bring the schema up to date, each step in a transaction of its own; refuse what is newer or not ours."""
+    known = migrations("sqlite")
+    latest = len(known)
+    if (found := version_of(connection)) == latest and latest:
+        return
+    _refuse_newer(path, found, latest)
+    if found:
+        keep_copy(connection, path.with_name(f"{path.name}.schema-{found}"))
+    for migration in known:
+        with Immediate(connection):
+            found = version_of(connection)
+            _refuse_newer(path, found, latest)
+            if found >= migration.number:
+                continue
+            if found == 0:
+                if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
+                    raise DamagedDatabase(str(path), "it is a database of something else than sash")
+                connection.execute(schema("sqlite"))
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", latest)
+            else:
+                connection.execute(migration.sql)
+                connection.pragma("user_version", migration.number)
+
+
+def _refuse_newer(path: Path, found: int, latest: int) -> None:
+    if found > latest:
+        raise NewerDatabase(str(path), schema=found, known=latest)
+
+
+def keep_copy(connection: apsw.Connection, path: Path) -> None:
+    """A copy of the whole database as of one moment, complete under its name or not there at all."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        prepare(part)
+        copy = apsw.Connection(str(part))
+        try:
+            with copy.backup("main", connection, "main") as backup:
+                while not backup.done:
+                    backup.step(1000)
+            copy.pragma("journal_mode", "DELETE")
+        finally:
+            copy.close()
+        part.replace(path)
+    except OSError as error:
+        raise StoreUnavailable(str(path), error.strerror or str(error)) from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+class Immediate:
+    """A transaction that takes the write lock at once: to find out later that one may not write helps nobody."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            # A failed COMMIT may leave the transaction open, and some failures end it by themselves.
+            if not self._connection.get_autocommit():
+                self._connection.execute("ROLLBACK")

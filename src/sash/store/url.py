@@ -1,0 +1,82 @@
+"""Stores by their address: `memory:`, `sqlite:///FILE`, `postgresql://USER@HOST/NAME`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from sash.errors import MissingExtra, UnknownStore
+from sash.store.memory import MemoryStore
+from sash.store.protocol import Store
+
+DEFAULT = "sqlite:"
+"""The user's own database, in the place that the desktop's rules (XDG) give to a program's data."""
+
+
+def open_store(url: str = DEFAULT) -> Store:
+    """
+    The store at an address.
+
+    `sqlite:///sash.db` is a file in the current folder, `sqlite:////var/lib/sash.db` has the whole
+    path, `sqlite:` is the user's own. `?durability=normal` trades the last moments before a
+    power cut for speed; a crash of the process loses nothing either way.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise UnknownStore(url.partition("@")[2], str(error)) from None
+    match parts.scheme:
+        case "memory":
+            return MemoryStore()
+        case "sqlite":
+            return _sqlite(url, parts)
+        case "postgresql" | "postgres":
+            return _postgres(url)
+    raise UnknownStore(_hidden(parts), f"it starts with {parts.scheme!r}")
+
+
+def default_path() -> Path:
+    """Where the user's own threads are."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    # The rules say that a relative path there is to be ignored.
+    base = Path(home) if home.startswith("/") else Path.home() / ".local" / "share"
+    return base / "sash" / "sash.db"
+
+
+def _sqlite(url: str, parts: SplitResult) -> Store:
+    from sash.store.sqlite import SqliteStore
+
+    if parts.netloc:
+        raise UnknownStore(url, f"a file has no host {parts.netloc!r}; write three slashes before a relative path")
+    asked = dict(parse_qsl(parts.query, keep_blank_values=True))
+    durability = asked.pop("durability", "full")
+    if asked:
+        raise UnknownStore(url, f"it does not know {', '.join(map(repr, asked))}, only 'durability'")
+    path = unquote(parts.path)
+    if "\0" in path:
+        raise UnknownStore(url, "a path has no NUL characters")
+    file = Path(path[1:]) if len(path) > 1 else default_path()
+    if durability == "full":
+        return SqliteStore(file, durability="full")
+    if durability == "normal":
+        return SqliteStore(file, durability="normal")
+    raise UnknownStore(url, f"durability is {durability!r}; it takes 'full' or 'normal'")
+
+
+def _postgres(url: str) -> Store:
+    try:
+        from sash.store.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name not in ("psycopg", "psycopg_pool"):
+            raise
+        package = "psycopg[binary,pool]"
+        raise MissingExtra("a store on PostgreSQL", extra="postgres", package=package) from None
+    return PostgresStore(url)
+
+
+def _hidden(parts: SplitResult) -> str:
+    """The address without a password."""
+    if parts.password is None:
+        return parts.geturl()
+    return parts._replace(netloc=f"{parts.username}:***@{parts.netloc.rpartition('@')[2]}").geturl()

@@ -1,0 +1,272 @@
+"""One file: full disks, lost permissions, damage, copies, and a write-ahead log that stays small."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event as Flag
+
+import apsw
+import pytest
+
+from sash.errors import DamagedDatabase, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sash.store import Store, open_store
+from sash.store.sqlite import SqliteStore, writer
+from sash.store.sqlite.connection import WAL_LIMIT
+from tests.store.building import entry, said, texts_of, thread_of
+
+LONG = "words of some length " * 500
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of three megabytes."""
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs", str(place)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount")
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(store: Store, thread: int) -> int:
+    """Write until there is no room. How many messages found some."""
+    for stored in range(0, 2_000, 2):
+        try:
+            store.append("", thread, entry(said(LONG), said(LONG)))
+        except StoreFull:
+            return stored
+    pytest.fail("there is room without end")
+
+
+def test_a_full_disk_is_an_error_with_nothing_half_stored_and_passes(small_disk: Path) -> None:
+    store = open_store(f"sqlite:///{small_disk}/threads.db")
+    thread = thread_of(store, "", "first").id
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 1_500_000)
+    stored = fill(store, thread)
+    assert stored > 0
+    assert store.last_seq("", thread) == 1 + stored
+    assert texts_of(store, "", thread) == ["first"] + [LONG] * stored
+    with pytest.raises(StoreFull):
+        store.append("", thread, entry(*[said(LONG)] * 50))
+    filler.unlink()
+    store.append("", thread, entry(said("room again")))
+    assert store.last_seq("", thread) == 2 + stored
+    assert store.health().problems == ()
+    store.close()
+
+
+def test_a_database_that_may_not_grow_is_full(scratch: Path) -> None:
+    store = SqliteStore(scratch / "threads.db")
+    thread = thread_of(store, "", "first").id
+    connection = store._writer.connection
+    connection.pragma("max_page_count", connection.pragma("page_count") + 20)
+    stored = fill(store, thread)
+    assert texts_of(store, "", thread) == ["first"] + [LONG] * stored
+    connection.pragma("max_page_count", 1_000_000)
+    store.append("", thread, entry(said("room again")))
+    assert store.health().problems == ()
+    store.close()
+
+
+def test_a_database_that_became_read_only_can_still_be_read(scratch: Path) -> None:
+    store = SqliteStore(scratch / "threads.db")
+    thread = thread_of(store, "", "first").id
+    store._writer.connection.pragma("query_only", True)
+    with pytest.raises(StoreReadOnly):
+        store.append("", thread, entry(said("second")))
+    assert texts_of(store, "", thread) == ["first"]
+    store._writer.connection.pragma("query_only", False)
+    store.append("", thread, entry(said("second")))
+    assert texts_of(store, "", thread) == ["first", "second"]
+    store.close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        open_store(f"sqlite:///{tmp_path}/threads.db")
+    tmp_path.chmod(0o700)
+
+
+def grown(path: Path) -> list[str]:
+    """A closed database of some size, and what was said in it."""
+    store = open_store(f"sqlite:///{path}")
+    said_there = [f"message {number} " + "x" * (number % 700) for number in range(300)]
+    thread_of(store, "", *said_there)
+    store.close()
+    return said_there
+
+
+def test_a_torn_database_is_noticed(scratch: Path) -> None:
+    grown(scratch / "whole.db")
+    whole = (scratch / "whole.db").read_bytes()
+    for share in (0.1, 0.5, 0.9):
+        torn = scratch / f"torn-{share}.db"
+        torn.write_bytes(whole[: int(len(whole) * share)])
+        assert noticed(torn)
+    (scratch / "empty.db").touch()
+    open_store(f"sqlite:///{scratch}/empty.db").close()
+
+
+def noticed(path: Path) -> bool:
+    """Whether opening or looking closely tells of damage; never an error of the driver's."""
+    try:
+        store = open_store(f"sqlite:///{path}")
+    except DamagedDatabase:
+        return True
+    problems = store.health().problems
+    store.close()
+    return any("damaged" in problem for problem in problems)
+
+
+def test_a_flipped_byte_is_noticed_and_never_read_as_if_it_had_been_said(scratch: Path) -> None:
+    path = scratch / "threads.db"
+    before = grown(path)
+    whole = path.read_bytes()
+    chance = random.Random(5)
+    told = 0
+    for _ in range(60):
+        place = chance.randrange(100, len(whole))
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(bytes(flipped))
+        told += noticed(path)
+        try:
+            store = open_store(f"sqlite:///{path}")
+            try:
+                read = texts_of(store, "", 1)
+            finally:
+                store.close()
+        except StoreError:
+            continue
+        assert read == before
+    assert told > 20
+
+
+def test_other_threads_stay_readable_beside_a_damaged_one(scratch: Path) -> None:
+    path = scratch / "threads.db"
+    store = open_store(f"sqlite:///{path}")
+    good, bad = thread_of(store, "", "good", name="good").id, thread_of(store, "", "marked body", name="bad").id
+    store.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"content":"marked body"', b'"content":"altered body"'[:23]))
+    store = open_store(f"sqlite:///{path}")
+    assert texts_of(store, "", good) == ["good"]
+    with pytest.raises(DamagedDatabase, match="event 1"):
+        texts_of(store, "", bad)
+    assert any("event 1" in problem for problem in store.health().problems)
+    store.close()
+
+
+def test_a_copy_made_while_others_write_holds_a_beginning_of_what_they_wrote(scratch: Path) -> None:
+    store = open_store(f"sqlite:///{scratch}/threads.db")
+    thread = thread_of(store, "", "0").id
+    started, stop = Flag(), Flag()
+
+    def write() -> int:
+        number = 0
+        while not stop.is_set() or number < 30:
+            number += 1
+            store.append("", thread, entry(said(str(number))))
+            if number == 20:
+                started.set()
+        return number
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        started.wait(20)
+        least = store.last_seq("", thread)
+        store.backup(scratch / "copy.db")
+        most = store.last_seq("", thread)
+        stop.set()
+        writing.result()
+    store.close()
+    copy = open_store(f"sqlite:///{scratch}/copy.db")
+    held = texts_of(copy, "", thread)
+    assert least <= len(held) <= most
+    assert held == [str(number) for number in range(len(held))]
+    assert copy.health().problems == ()
+    assert len(copy.search("", "7")) == 1
+    copy.close()
+
+
+def test_a_copy_that_fails_leaves_nothing(scratch: Path) -> None:
+    store = open_store(f"sqlite:///{scratch}/threads.db")
+    (scratch / "file").touch()
+    with pytest.raises(StoreUnavailable):
+        store.backup(scratch / "file" / "copy.db")
+    assert sorted(path.name for path in scratch.iterdir() if "copy" in path.name) == []
+    store.close()
+
+
+def test_the_write_ahead_log_stays_small_also_beside_readers_who_linger(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "CHECKPOINT_PAGES", 50)
+    monkeypatch.setattr(writer, "TRUNCATE_PAGES", 400)
+    store = SqliteStore(scratch / "threads.db")
+    thread = thread_of(store, "", *["x"] * 300).id
+    lingering = store.events("", thread)
+    next(lingering)
+    sizes: list[int] = []
+    for _ in range(200):
+        store.append("", thread, entry(said(LONG)))
+        sizes.append(store.health().wal_bytes if len(sizes) % 50 == 0 else store._wal_bytes())
+    assert max(sizes) < 600 * 4200
+    assert max(sizes) < WAL_LIMIT
+    store.close()
+    assert not (scratch / "threads.db-wal").exists()
+
+
+def test_a_reader_in_a_transaction_delays_the_emptying_and_loses_nothing(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "CHECKPOINT_PAGES", 20)
+    monkeypatch.setattr(writer, "TRUNCATE_PAGES", 40)
+    store = SqliteStore(scratch / "threads.db")
+    thread = thread_of(store, "", "first").id
+    reader = apsw.Connection(str(scratch / "threads.db"))
+    reader.execute("BEGIN; SELECT count(*) FROM log").fetchall()
+    for _ in range(20):
+        store.append("", thread, entry(said(LONG)))
+    grown_to = store._wal_bytes()
+    reader.execute("COMMIT")
+    store.append("", thread, entry(said("last")))
+    assert store._wal_bytes() < grown_to
+    assert store.last_seq("", thread) == 22
+    reader.close()
+    store.close()
+
+
+def test_what_was_deleted_or_redacted_is_not_left_in_the_file(scratch: Path) -> None:
+    store = open_store(f"sqlite:///{scratch}/threads.db")
+    gone = thread_of(store, "", *[f"zanzibar{number} quokka" for number in range(40)], name="gone").id
+    kept = thread_of(store, "", "public", "xylophone secret", name="kept").id
+    store.redact("", kept, 2, b"{}")
+    store.delete("", gone)
+    left = b"".join(path.read_bytes() for path in scratch.iterdir())
+    for word in (b"zanzibar", b"quokka", b"xylophone"):
+        assert word not in left
+    assert b"public" in left
+    store.close()
+
+
+def test_a_lower_durability_says_so_to_the_database(scratch: Path) -> None:
+    for durability, level in (("full", 2), ("normal", 1)):
+        store = open_store(f"sqlite:///{scratch}/{durability}.db?durability={durability}")
+        assert isinstance(store, SqliteStore)
+        assert store._writer.connection.pragma("synchronous") == level
+        assert store._writer.connection.pragma("journal_mode") == "wal"
+        store.close()
