@@ -29,7 +29,7 @@ from bench.windows import WIRE, Floor, Sash, SashFit
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.size import size_of
-from sash.fit import fit
+from sash.fitting import fit
 from sash.wire import prepare, write_fields
 
 CAP = 100_000

@@ -20,7 +20,7 @@ from sash.core.request import assemble
 from sash.core.size import size_of
 from sash.core.tokens import Counter
 from sash.counters import counter_for
-from sash.fit import fit
+from sash.fitting import fit
 from sash.wire import prepare, read_list
 
 WIRE = "openai-chat"

@@ -1,12 +1,7 @@
 """Keeps an LLM conversation inside its budget for as long as it lasts."""
 
-from sash.core.budget import Allotment, Budget
-from sash.core.cost import Prices
-from sash.core.frame import Frame
-from sash.core.policy import Policy
-from sash.core.sources import Source
-from sash.core.tokens import TokenCount
-from sash.counting import count_tokens
+from typing import TYPE_CHECKING
+
 from sash.errors import (
     BodyTooLarge,
     Conflict,
@@ -35,8 +30,19 @@ from sash.errors import (
     UnreadableTokenizer,
     WindowOverflow,
 )
-from sash.fit import Fitted, Report, fit
 from sash.version import __version__
+
+if TYPE_CHECKING:
+    from sash.core.budget import Allotment, Budget
+    from sash.core.cost import Prices
+    from sash.core.frame import Frame
+    from sash.core.policy import Policy
+    from sash.core.sources import Source
+    from sash.core.tokens import TokenCount
+    from sash.counting import count_tokens
+    from sash.fitting import Fitted, Report, fit
+else:
+    from sash.names import __getattr__  # noqa: F401  (Python asks it for names that are not there yet)
 
 __all__ = [
     "Allotment",

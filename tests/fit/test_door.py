@@ -15,7 +15,7 @@ from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import UnknownHandle, WindowOverflow
-from sash.fit import Fitted, fit
+from sash.fitting import Fitted, fit
 from tests.builders import WIRES, Call, Script, lines, words
 
 COUNTED = Policy(counter="chars4")

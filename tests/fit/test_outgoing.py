@@ -12,7 +12,7 @@ from sash.core.budget import Allotment, Budget
 from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidMessage, InvalidPolicy
-from sash.fit import fit
+from sash.fitting import fit
 from tests.builders import Script, words
 
 COUNTED = Policy(counter="chars4", window=20_000)

@@ -15,8 +15,8 @@ from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.size import Size, size_of
 from sash.core.tokens import Counter
-from sash.fit import replays
-from sash.fit.replays import Replays
+from sash.fitting import replays
+from sash.fitting.replays import Replays
 from sash.wire import read_list
 from tests.builders import CHARS4, WIRES, Call, Script, limits, lines, words
 

@@ -10,7 +10,7 @@ import pytest
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.errors import WindowOverflow
-from sash.fit import Fitted, fit
+from sash.fitting import Fitted, fit
 from sash.wire import read_list, wire_named
 from sash.wire.json_text import as_json
 from tests.core.invariants import check_budget, check_counted_right, check_whole_turns

@@ -26,12 +26,21 @@ def loaded_after(code: str) -> set[str]:
 
 
 def test_the_list_is_what_is_exported() -> None:
+    assert all(hasattr(sash, name) for name in sash.__all__)
     exported = {
         name
         for name, value in vars(sash).items()
-        if name == "__version__" or not (name.startswith("_") or isinstance(value, ModuleType))
+        if name == "__version__"
+        or not (name.startswith("_") or name == "TYPE_CHECKING" or isinstance(value, ModuleType))
     }
     assert sorted(exported) == sorted(sash.__all__)
+    with pytest.raises(AttributeError, match="'fitt'"):
+        sash.fitt  # type: ignore[attr-defined]  # noqa: B018  (it must fail for both of them)
+
+
+def test_little_is_imported_before_it_is_asked_for() -> None:
+    assert not {name for name in loaded_after("import sash") if name.startswith(("msgspec", "sash.core", "sash.wire"))}
+    assert "sash.fitting.door" in loaded_after("import sash; sash.fit")
 
 
 def test_no_name_is_listed_twice() -> None:

@@ -64,6 +64,9 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def is_import(node: ast.stmt) -> bool:
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        # Names that are imported when they are asked for, and for type checkers at once.
+        return all(map(is_import, (*node.body, *node.orelse)))
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 

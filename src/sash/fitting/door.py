@@ -14,8 +14,8 @@ from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.counters import counter_for
 from sash.errors import BodyTooLarge, InvalidPolicy, WindowOverflow
-from sash.fit.fitted import Fitted
-from sash.fit.outgoing import Outgoing
+from sash.fitting.fitted import Fitted
+from sash.fitting.outgoing import Outgoing
 from sash.wire import Body, carry_tools, model_of, read_tools, take_apart, wire_named
 from sash.wire.json_text import as_json
 

@@ -15,9 +15,9 @@ from sash.core.sources import Source, asked_by, cut_to
 from sash.core.tokens import Counter, TokenCount, total
 from sash.counters import Choice
 from sash.errors import InvalidRequest
-from sash.fit.fitted import Fitted, Report
-from sash.fit.prompt import flat_prompt
-from sash.fit.replays import REPLAYS
+from sash.fitting.fitted import Fitted, Report
+from sash.fitting.prompt import flat_prompt
+from sash.fitting.replays import REPLAYS
 from sash.wire import Body, Repair, Tool, prepare, wire_named, write_fields
 from sash.wire.alternate import alternated
 from sash.wire.breakpoints import place_breakpoints
