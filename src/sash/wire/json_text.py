@@ -20,14 +20,19 @@ from sash.errors import InvalidMessage
 
 T = TypeVar("T")
 
-ROOM = 200
+ROOM = 64
 """Levels of nesting that are left free for whoever reads a message after us."""
+_OPENED, _CLOSED = b"[" * ROOM, b"]" * ROOM
 
 ABSENT = msgspec.Raw(b"")
 """Stands for a field that is not there; `null` is treated alike."""
 
 _raw = msgspec.json.Decoder(msgspec.Raw)
 _raw_items = msgspec.json.Decoder(list[msgspec.Raw])
+_nested: Any = list[msgspec.Raw]
+for _ in range(ROOM):
+    _nested = list[_nested]
+_deep_items: msgspec.json.Decoder[list[Any]] = msgspec.json.Decoder(_nested)
 _raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _escape = re.compile(
@@ -101,14 +106,23 @@ def fields_as_given(text: bytes) -> tuple[dict[str, msgspec.Raw], bool]:
 
 def items(text: bytes | msgspec.Raw) -> list[bytes]:
     """The items of a list as they stand, lone surrogates and all."""
-    nested, mended = decode(_raw_items, text)
-    _leave_room(bytes(text))
-    return [value for _, value in _as_given(bytes(text))] if mended else list(map(bytes, nested))
+    try:
+        # Read as if it stood deeper than it does: what passes leaves room in the stack for those who read it next.
+        nested = _deep_items.decode(b"".join((_OPENED, text, _CLOSED)))
+        for _ in range(ROOM):
+            (nested,) = nested
+    except RecursionError:
+        raise InvalidMessage("nested too deeply") from None
+    except (msgspec.DecodeError, ValueError):
+        # Not one list: read as it is, that says what is wrong and where. Or one with lone surrogates.
+        decode(_raw_items, text)
+        return [value for _, value in _as_given(bytes(text))]
+    return list(map(bytes, nested))
 
 
 def _leave_room(text: bytes) -> None:
     """Refuse what could not be read from a little deeper in the stack: others will read it after us."""
-    decode(_raw, b"[" * ROOM + text + b"]" * ROOM)
+    decode(_raw, b"".join((_OPENED, text, _CLOSED)))
 
 
 _separators = re.compile(r"[\s,:]*")

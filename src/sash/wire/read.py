@@ -47,7 +47,7 @@ def take_apart(given: object, wire: str) -> Body:
     kept = {name: json_text.mend_surrogates(bytes(value)) if lone else bytes(value) for name, value in fields.items()}
     return Body(
         wire=wire,
-        listed=_list(bytes(fields[spoken.MESSAGES])),
+        listed=_list(kept[spoken.MESSAGES] if not lone else bytes(fields[spoken.MESSAGES])),
         system=_system(fields, spoken),
         tools=read_tools(kept.get("tools"), wire),
         fields=kept,
