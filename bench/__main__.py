@@ -1,4 +1,4 @@
-"""`python -m bench [NAME ...]`: run every `bench/bench_NAME.py`, or those named."""
+"""`python -m bench [--quick] [NAME ...]`: run every `bench/bench_NAME.py`, or those named; smaller with `--quick`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bench.peers import OFFLINE
 from bench.report import Report
 
 PREFIX = "bench_"
+QUICK = "--quick"
 
 
 def names() -> list[str]:
@@ -20,6 +21,9 @@ def names() -> list[str]:
 
 def main(wanted: list[str]) -> int:
     """Run them one after the other, in this process, so that their tables come from one run."""
+    if QUICK in wanted:
+        wanted = [name for name in wanted if name != QUICK]
+        os.environ["SASH_BENCH_QUICK"] = "1"
     known = names()
     unknown = [name for name in wanted if name not in known]
     if unknown:
