@@ -92,8 +92,11 @@ def test_what_the_assistant_said_stays_output_when_it_is_changed() -> None:
 def test_numbers_are_no_obstacle_and_nan_is_refused_by_name() -> None:
     given = {"role": "user", "content": "x", "odd": [1, 1.5, True, None, {"deep": (2, 0.5)}]}
     assert json.loads(read([given], "openai-chat").source)[0]["odd"] == [1, 1.5, True, None, {"deep": [2, 0.5]}]
-    with pytest.raises(ValueError, match="nan"):
-        read([{"role": "user", "content": "x", "odd": [None, {"deep": float("nan")}]}], "openai-chat")
+    said = [{"role": "user", "content": "x"}, {"role": "user", "content": "x", "odd": [None, {"deep": float("nan")}]}]
+    with pytest.raises(ValueError, match=r"\[1\]\.odd\[1\]\.deep: nan has no JSON"):
+        read(said, "openai-chat")
+    with pytest.raises(ValueError, match=r"^messages\[0\]\.n: inf has no JSON"):
+        read({"messages": [{"role": "user", "content": None, "n": float("inf")}]}, "openai-chat")
 
 
 def test_a_text_document_made_by_code_is_a_file_on_chat() -> None:

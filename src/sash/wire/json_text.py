@@ -179,9 +179,24 @@ def _refuse_nan(given: object) -> None:
                 continue
             if kind is float:
                 if not math.isfinite(value):
-                    raise InvalidMessage(f"{value!r} has no JSON; send a finite number or a string")
+                    problem = f"{value!r} has no JSON; send a finite number or a string"
+                    raise InvalidMessage(problem, field=_place_of(value, given))
             elif isinstance(value, dict | list | tuple):
                 waiting.append(value)
+
+
+def _place_of(wanted: object, holder: Any) -> str:
+    """Where in what was given a value stands: `messages[3].content`; looked for only when it is to be refused."""
+    named = (
+        holder.items() if isinstance(holder, dict) else enumerate(holder) if isinstance(holder, list | tuple) else ()
+    )
+    for name, value in named:
+        step = f"[{name}]" if isinstance(name, int) else f".{name}"
+        if value is wanted:
+            return step.lstrip(".")
+        if inner := _place_of(wanted, value):
+            return f"{step}{'' if inner[0] == '[' else '.'}{inner}".lstrip(".")
+    return ""
 
 
 def _dumped(given: Any) -> Any:
