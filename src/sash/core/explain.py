@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from sash.core.fold import Fold, Left
-from sash.core.frame import Frame, Reason, Shortened
+from sash.core.frame import Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Block, Message, ToolCall, ToolResult
 from sash.core.priority import SEED, SIGNALS, Score, scores_of, superseded
@@ -243,7 +243,7 @@ class _View:
                 live = lives[place[0]]
                 fate = self._digested(turn) if live.position in digested else self._fate(live, place[1])
                 yield ExplainedResult(
-                    handle=_handle(place),
+                    handle=handle_of(*place),
                     turn=turn.number,
                     tool=tool,
                     state=fate.state,
@@ -252,12 +252,12 @@ class _View:
                     superseded=place in self.stale,
                     reason=fate.reason,
                     since=fate.since,
-                    back=() if fate.state == "whole" else (f"expand {_handle(place)}", *self._ways_back(fate.since)),
+                    back=() if fate.state == "whole" else (f"expand {handle_of(*place)}", *self._ways_back(fate.since)),
                 )
 
     def _evicted_result(self, left: Left, place: tuple[int, int], block: ToolResult, tool: str) -> ExplainedResult:
         return ExplainedResult(
-            handle=_handle(place),
+            handle=handle_of(*place),
             turn=left.number,
             tool=tool,
             state="evicted",
@@ -265,7 +265,7 @@ class _View:
             whole=self._counted(block),
             reason=f"it left with turn {left.number} at frame {left.frame}: {self._because(left.frame)}",
             since=left.frame,
-            back=(f"expand {_handle(place)}", *self._pin(left.number), *self._ways_back(left.frame)),
+            back=(f"expand {handle_of(*place)}", *self._pin(left.number), *self._ways_back(left.frame)),
         )
 
     def _digested(self, turn: LiveTurn) -> _Fate:
@@ -273,7 +273,7 @@ class _View:
         return _Fate("digested", NO_TOKENS, since, f"a digest stands for its step: {self._because(since)}")
 
     def _fate(self, live: LiveMessage, place: int) -> _Fate:
-        handle = _handle((live.position, place))
+        handle = handle_of(live.position, place)
         short = self.shortened.get(handle)
         if short is not None:
             since = self.shortened_since[handle]
@@ -359,7 +359,3 @@ def _results(messages: Iterable[tuple[int, Message]]) -> Iterator[tuple[tuple[in
                 tools[block.id] = block.name
             elif type(block) is ToolResult:
                 yield (position, place), block, tools.get(block.call_id, "")
-
-
-def _handle(place: tuple[int, int]) -> str:
-    return Shortened(*place).handle

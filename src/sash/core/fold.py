@@ -15,7 +15,7 @@ import msgspec
 
 from sash.core.cost import best_keep_share
 from sash.core.digest import Digest
-from sash.core.frame import START, Frame, Reason
+from sash.core.frame import START, Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.policy import Limits, Policy
@@ -228,7 +228,7 @@ class Fold:
         blocks, parts = list(live.message.blocks), list(size.parts)
         for place, part in enumerate(size.parts):
             if part.kind == "result" and part.tokens > limit:
-                short = shorten(live.block(part.block), f"{live.position}.{part.block}", limit * 4 // 5)
+                short = shorten(live.block(part.block), handle_of(live.position, part.block), limit * 4 // 5)
                 blocks[part.block] = short
                 parts[place] = Part(part.block, part.kind, self.counter.block(short).value)
         if tuple(blocks) == live.message.blocks:
@@ -283,5 +283,5 @@ class Fold:
         return self._over(self.limits.high - sum(self._closed) / len(self._closed) * self.factor)
 
     def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
-        short = shorten(live.block(block), f"{live.position}.{block}", keep)
+        short = shorten(live.block(block), handle_of(live.position, block), keep)
         return self.counter.block(short).value

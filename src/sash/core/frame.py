@@ -24,6 +24,11 @@ Reason = Literal[
 ]
 
 
+def handle_of(message: int, block: int) -> str:
+    """Names a block of the log, so that the whole of it can be asked back."""
+    return f"{message}.{block}"
+
+
 class Shortened(msgspec.Struct, frozen=True, order=True):
     """A block of which the model sees head, tail and a handle."""
 
@@ -37,7 +42,7 @@ class Shortened(msgspec.Struct, frozen=True, order=True):
     @property
     def handle(self) -> str:
         """Names the block, so that the whole of it can be asked back."""
-        return f"{self.message}.{self.block}"
+        return handle_of(self.message, self.block)
 
 
 class DigestedSteps(msgspec.Struct, frozen=True, order=True):

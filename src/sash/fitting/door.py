@@ -50,17 +50,19 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     answer = whole_number("max_tokens", max_tokens) if max_tokens is not None else _answer_of(body)
     carried, lost = carry_tools(read_tools(tools, body.wire) if tools is not None else body.tools, wire)
     prompt = body.system if system is None else _prompt(system, body.wire)
+    choice = counter_for(model or model_of(body.fields), counter=policy.counter)
     outgoing = Outgoing(
         given=messages_or_body,
         wire=wire,
         body=body,
         tools=carried,
+        tool_tokens=choice.counter.tools([wire_named(wire).write_tool(tool) for tool in carried]),
         lost=lost,
         prompt=() if prompt is None else (prompt,),
         sources=tuple(sources),
         answer=answer,
         policy=policy,
-        choice=counter_for(model or model_of(body.fields), counter=policy.counter),
+        choice=choice,
     )
     fitted = outgoing.fitted()
     limits = fitted.fold.limits

@@ -8,6 +8,7 @@ import msgspec
 
 from sash.core.budget import Ledger, SourceName, settle
 from sash.core.fold import Fold
+from sash.core.frame import handle_of
 from sash.core.message import Message
 from sash.core.policy import Limits, Policy, budget_of, limits_of
 from sash.core.request import OURS, Assembled, assemble
@@ -30,6 +31,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     wire: str
     body: Body
     tools: tuple[Tool, ...]
+    tool_tokens: TokenCount
     lost: tuple[Repair, ...]
     """Tools that the wire cannot carry."""
     prompt: tuple[Message, ...]
@@ -62,7 +64,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 
     def fixed(self, fold: Fold | None = None) -> TokenCount:
         """What the request takes before anything is said; some wires have the system prompt among the messages."""
-        return total((self._system_tokens(fold), self._tool_tokens(), TokenCount(self.counter.priming)))
+        return total((self._system_tokens(fold), self.tool_tokens, TokenCount(self.counter.priming)))
 
     def _limits(self, fixed: TokenCount) -> Limits:
         known = self.choice.model.limits
@@ -136,7 +138,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
         standing = [fold.digest_text(), *(fold.step_text(turn.number) for turn in fold.turns.values() if turn.digested)]
         used: dict[SourceName, TokenCount] = {
             "system": self._system_tokens(fold) + TokenCount(counter.priming),
-            "tools": self._tool_tokens(),
+            "tools": self.tool_tokens,
             "history": TokenCount(fold.tokens, fold.exact),
             "summary": total(map(counter.text, filter(None, standing))),
         }
@@ -158,9 +160,6 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
         listed = [TokenCount(live.size.tokens, live.size.exact) for live in fold.system] if fold is not None else []
         return total((*map(self.counter.message, self.prompt), *listed))
 
-    def _tool_tokens(self) -> TokenCount:
-        return self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in self.tools])
-
     def _count(self, sent: Sequence[tuple[Message, int]], fold: Fold) -> TokenCount:
         """What the request takes: what was counted when it entered is not counted again."""
         sizes = {live.position: live.size for live in fold.window()}
@@ -170,7 +169,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
             else self.counter.message(message)
             for message, origin in sent
         ]
-        return total((*counts, self._tool_tokens(), TokenCount(self.counter.priming)))
+        return total((*counts, self.tool_tokens, TokenCount(self.counter.priming)))
 
 
 class _Settled(msgspec.Struct, frozen=True):
@@ -204,7 +203,7 @@ def _shortened(fold: Fold) -> Iterator[str]:
     by_frame = {short.handle for short in fold.frame.shortened}
     for live in fold.window():
         for place, block in enumerate(live.message.blocks):
-            handle = f"{live.position}.{place}"
+            handle = handle_of(live.position, place)
             if handle in by_frame or live.block(place) is not block:
                 yield handle
 
