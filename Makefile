@@ -7,7 +7,7 @@ ENV   := .venv
 PEERS := .venv-peers
 BIN   := $(ENV)/bin
 
-.PHONY: help setup run test soak check format bench bench-peers lock clean
+.PHONY: help setup run test soak check format docs bench bench-peers lock clean
 
 help:  ## list what make can do here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | while IFS= read -r line; do \
@@ -35,6 +35,9 @@ check: $(ENV)/ready  ## lint, format, types, import contracts, and the gates on 
 format: $(ENV)/ready  ## put the code into its form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(ENV)/ready  ## the pages of the commands, from their own help
+	$(BIN)/python -m tools.command_pages
 
 bench: $(ENV)/ready  ## our benchmarks, each beside its floor; make bench ARGS="import"
 	$(BIN)/python -m bench $(ARGS)

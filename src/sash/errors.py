@@ -6,6 +6,7 @@ Every error that sash raises on purpose.
     ├── InvalidMessage        what came in is not a message of its wire
     ├── InvalidPolicy         a policy that cannot be followed
     ├── InvalidRequest        what would go out is not a request that its provider takes
+    ├── InvalidSetting        a setting that does not exist, or cannot have that value
     ├── MissingExtra          what was asked for needs a package that is not installed
     ├── StoreError            the store could not do what it was asked, and did nothing
     │   ├── Conflict          the thread has moved on since it was looked at
@@ -76,6 +77,14 @@ class InvalidPolicy(SashError, ValueError):
     def __init__(self, field: str, value: object, wanted: str) -> None:
         self.field, self.value, self.wanted = field, value, wanted
         super().__init__(f"{field} is {value!r}; it takes {wanted}")
+
+
+class InvalidSetting(SashError, ValueError):
+    """A setting that does not exist, or that cannot have the value it was given."""
+
+    def __init__(self, name: str, *, where: str, problem: str) -> None:
+        self.name, self.where, self.problem = name, where, problem
+        super().__init__(": ".join(filter(None, (where, f"{name} {problem}".strip()))))
 
 
 class WindowOverflow(SashError):

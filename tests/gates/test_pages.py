@@ -13,6 +13,7 @@ import pytest
 import sash
 from sash.cli.group import COMMANDS
 from tests.gates import tree
+from tools import command_pages
 
 FENCE = re.compile(r"^```python\n(.*?)^```(?:\n+```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -68,6 +69,22 @@ def test_every_field_of_a_policy_and_a_report_is_documented(field: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_documented(name: str) -> None:
     assert f"`sash {name}" in words_of_the_docs()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_a_command_is_its_own_help(name: str) -> None:
+    page = command_pages.PAGES / f"{name}.md"
+    assert page.exists(), "run `make docs`"
+    assert page.read_text("utf-8") == command_pages.page(name), "run `make docs`"
+
+
+def test_every_setting_is_on_its_page() -> None:
+    page = command_pages.PAGES.parent / "settings.md"
+    assert page.read_text("utf-8") == command_pages.settings_page(), "run `make docs`"
+
+
+def test_no_page_is_left_of_a_command_that_is_gone() -> None:
+    assert {page.stem for page in command_pages.PAGES.glob("*.md")} == set(COMMANDS), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", tree.pages(), ids=tree.name)

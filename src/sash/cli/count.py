@@ -9,14 +9,87 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.options import reports
+from sash.cli.screen import Screen, screen
+from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
 from sash.counters import Choice, counter_for
 from sash.counting import Tally, ask, model_named, tally
 from sash.errors import UnknownCounter
 from sash.wire import WIRES, Conversation, read
+
+
+class _Options(msgspec.Struct, frozen=True, kw_only=True):
+    file: Path | None
+    text: str | None
+    model: str
+    counter: str
+    wire: str | None
+    plain: bool
+    as_json: bool
+
+
+class CountedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """What counted."""
+
+    id: str
+    version: str
+    why: str
+
+
+class CountedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that it was counted for."""
+
+    name: str
+    window: int
+    default_window: bool
+    """Nobody knows the model: the window is a default."""
+    max_output: int | None
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash count --json` prints."""
+
+    total: TokenCount
+    counter: CountedBy
+    model: CountedModel
+    by_role: dict[str, TokenCount] | msgspec.UnsetType = msgspec.UNSET
+    """Of messages; bare words have none of the following."""
+    by_type: dict[str, TokenCount] | msgspec.UnsetType = msgspec.UNSET
+    messages: int | msgspec.UnsetType = msgspec.UNSET
+    turns: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command has to say."""
+
+    total: TokenCount
+    counter: str
+    version: str
+    why: str
+    choice: Choice
+    tally: Tally | None = None
+
+    def shown(self) -> Counted:
+        """As `--json` prints it."""
+        model, divided = self.choice.model, self.tally
+        return Counted(
+            total=self.total,
+            counter=CountedBy(id=self.counter, version=self.version, why=self.why),
+            model=CountedModel(
+                name=model.name,
+                window=model.window,
+                default_window=model.default_window,
+                max_output=model.limits.max_output,
+            ),
+            by_role=dict(divided.by_role) if divided else msgspec.UNSET,
+            by_type=dict(divided.by_type) if divided else msgspec.UNSET,
+            messages=divided.messages if divided else msgspec.UNSET,
+            turns=divided.turns if divided else msgspec.UNSET,
+        )
 
 
 @click.command()
@@ -28,7 +101,7 @@ from sash.wire import WIRES, Conversation, read
 )
 @click.option("--wire", type=click.Choice(sorted(WIRES)), help="How the messages are written; guessed when left out.")
 @click.option("--plain", is_flag=True, help="Count the words as they stand, also when they are JSON.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@reports(Counted)
 def count(**asked: Any) -> None:
     """
     Count the tokens of FILE, of standard input, or of --text.
@@ -45,52 +118,9 @@ def count(**asked: Any) -> None:
     except UnknownCounter as error:
         raise click.BadParameter(str(error), param_hint="'--counter'") from None
     if options.as_json:
-        click.echo(msgspec.json.encode(counted.shown()))
+        answer(counted.shown())
     else:
         _print(counted)
-
-
-class _Options(msgspec.Struct, frozen=True, kw_only=True):
-    file: Path | None
-    text: str | None
-    model: str
-    counter: str
-    wire: str | None
-    plain: bool
-    as_json: bool
-
-
-class _Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command has to say."""
-
-    total: TokenCount
-    counter: str
-    version: str
-    why: str
-    choice: Choice
-    tally: Tally | None = None
-
-    def shown(self) -> dict[str, object]:
-        """As `--json` prints it."""
-        model = self.choice.model
-        said: dict[str, object] = {
-            "total": self.total,
-            "counter": {"id": self.counter, "version": self.version, "why": self.why},
-            "model": {
-                "name": model.name,
-                "window": model.window,
-                "default_window": model.default_window,
-                "max_output": model.limits.max_output,
-            },
-        }
-        if self.tally is not None:
-            said |= {
-                "by_role": self.tally.by_role,
-                "by_type": self.tally.by_type,
-                "messages": self.tally.messages,
-                "turns": self.tally.turns,
-            }
-        return said
 
 
 def _counted(given: str | Conversation, options: _Options) -> _Counted:
@@ -193,30 +223,33 @@ def guessed_wire(content: bytes) -> str:
 
 
 def _print(counted: _Counted) -> None:
-    console = Console(highlight=False, soft_wrap=False)
+    out = screen()
     if counted.tally is not None:
-        console.print(_table("role", counted.tally.by_role, counted.total))
-        console.print(_table("type", counted.tally.by_type, counted.total))
+        _print_parts(out, "role", counted.tally.by_role, counted.total)
+        _print_parts(out, "type", counted.tally.by_type, counted.total)
         turns, messages = counted.tally.turns, counted.tally.messages
-        console.print(f"{turns:,} {_plural('turn', turns)}, {messages:,} {_plural('message', messages)}")
+        out.paragraph(f"{turns:,} {_plural('turn', turns)}, {messages:,} {_plural('message', messages)}")
     model = counted.choice.model
-    console.print(f"{counted.total.full} {_plural('token', counted.total.value)}", style="bold")
+    out.say(f"{counted.total.full} {_plural('token', counted.total.value)}", "bold")
     if model.name:
         share = 100 * counted.total.value / model.window
         shown = f"{share:.1f} %" if share >= 0.1 else "less than 0.1 %"
         known = ", a default: this model is not known" if model.default_window else ""
-        console.print(f"{shown} of a window of {short(model.window)}{known}", markup=False)
-    console.print(f"counted by {counted.counter}: {counted.why}", markup=False)
+        out.paragraph(f"{shown} of a window of {short(model.window)}{known}")
+    out.paragraph(clean(f"counted by {counted.counter}: {counted.why}"))
 
 
-def _table(heading: str, counts: Mapping[str, TokenCount], total: TokenCount) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(heading, min_width=14)
-    table.add_column("tokens", justify="right", min_width=14)
-    table.add_column("share", justify="right", min_width=7)
-    for name, count in sorted(counts.items(), key=lambda item: -item[1].value):
-        table.add_row(name, count.full, f"{100 * count.value / max(1, total.value):.0f} %")
-    return table
+def _print_parts(out: Screen, heading: str, counts: Mapping[str, TokenCount], total: TokenCount) -> None:
+    columns = (
+        Column(title=f"{heading:14}", gives_way=True),
+        Column(title=f"{'tokens':>14}" if out.width > 40 else "tokens", right=True),
+        Column(title="  share" if out.width > 40 else "share", right=True, rank=1),
+    )
+    rows = [
+        [name, count.full, f"{100 * count.value / max(1, total.value):.0f} %"]
+        for name, count in sorted(counts.items(), key=lambda item: -item[1].value)
+    ]
+    print_table(out, columns, rows)
 
 
 def _plural(noun: str, number: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -10,6 +12,9 @@ from sash.version import __version__
 
 COMMANDS = {
     "count": "sash.cli.count:count",
+    "config": "sash.cli.config:config",
+    "statusline": "sash.cli.statusline:statusline",
+    "completion": "sash.cli.completion:completion",
 }
 """Name of a command: the `module:function` that it is."""
 
@@ -33,6 +38,14 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Read this file instead of the project's sash.toml.",
+)
+@click.option("--no-color", is_flag=True, help="No colour, also on a terminal; NO_COLOR does the same.")
 @click.version_option(__version__, message="sash %(version)s")
-def sash() -> None:
+def sash(config: Path | None, no_color: bool) -> None:  # noqa: ARG001 - commands ask the context for it
     """Keep an LLM conversation inside its budget: nothing lost, nothing refused, nothing cached paid for twice."""
+    if no_color:
+        os.environ["NO_COLOR"] = "1"

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sash.errors import SashError
+from sash.cli.characters import clean, speaks_ascii
+from sash.errors import InvalidPolicy, InvalidSetting, SashError
 from sash.version import __version__
 
 FAILURE = 1
+USAGE = 2
 INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
 READER_GONE = 141
@@ -28,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         code = INTERRUPTED
+    except (InvalidSetting, InvalidPolicy) as error:
+        _say(str(error))
+        code = USAGE
     except SashError as error:
         _say(str(error))
         code = FAILURE
@@ -47,6 +52,10 @@ def _run(words: list[str]) -> int:
 
     from sash.cli.group import sash
 
+    if asked := os.environ.get("_SASH_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(sash, {}, "sash", "_SASH_COMPLETE", asked)
     # Not `sash.main(words)`: that takes a reader that is gone for a failure, and ends the process itself.
     try:
         with sash.make_context("sash", words) as context:
@@ -89,7 +98,9 @@ def _escape_what_cannot_be_shown() -> None:
     """Let a character that the terminal cannot show, or half of one, come out as its escape and not as a crash."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            # In a bare locale Python would write UTF-8 all the same.
+            encoding = "ascii" if speaks_ascii(stream, os.environ) else stream.encoding
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _cause(error: OSError) -> str:
@@ -100,4 +111,4 @@ def _cause(error: OSError) -> str:
 
 def _say(sentence: str) -> None:
     """One line on stderr, however many the error has."""
-    print("sash:", " ".join(sentence.split()), file=sys.stderr)
+    print("sash:", clean(" ".join(sentence.split())), file=sys.stderr)

@@ -1,0 +1,206 @@
+"""Which value is in force: flag, then environment, then the project's file, then the user's, then the default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sash.core.budget import Budget, budget_from
+from sash.core.policy import Policy, policy_from
+from sash.core.pressure import Marks
+from sash.errors import InvalidPolicy, InvalidSetting
+from sash.settings.files import Written, open_to_all, project_file, read_file, user_file
+from sash.settings.kinds import checked, said, shown, without_password
+from sash.settings.table import SETTINGS, Setting, setting_named
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting's value and where it comes from."""
+
+    name: str
+    value: object
+    where: str
+    """`--flag`, `SASH_NAME`, `FILE:LINE`, `policy NAME` or `default`."""
+
+    @property
+    def text(self) -> str:
+        """As it may be shown."""
+        return shown(setting_named(self.name), self.value)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting that somebody set, and the defaults of the rest."""
+
+    given: dict[str, Written]
+    files: tuple[Path, ...] = ()
+    """What was read, the one that counts more first."""
+    warnings: tuple[str, ...] = ()
+
+    def value(self, name: str) -> Any:
+        """The value in force; None where nothing is set."""
+        setting = setting_named(name)
+        written = self.given.get(setting.name)
+        return written.value if written is not None else setting.default
+
+    def where(self, name: str) -> str:
+        """Where the value comes from."""
+        setting = setting_named(name)
+        written = self.given.get(setting.name)
+        return written.where if written is not None else "default"
+
+    def text(self, name: str) -> str:
+        """The value of a setting that is words."""
+        return str(self.value(name) or "")
+
+    def values(self) -> tuple[Value, ...]:
+        """All of them, as they are in force: a policy's fields as the policy has them."""
+        policy, preset = self.policy(), self.text("policy")
+        given = set(self.given)
+        return tuple(_value(self, setting, policy, preset, given) for setting in SETTINGS)
+
+    def policy(self) -> Policy:
+        """The policy: a preset, and what was set beside it."""
+        fields = {
+            setting.name: self.given[setting.name].value
+            for setting in SETTINGS
+            if setting.group == "window" and setting.name in self.given
+        }
+        try:
+            if isinstance(budget := fields.get("budget"), Mapping):
+                fields["budget"] = budget_from(budget)
+            return _policy(self.text("policy"), fields)
+        except InvalidPolicy as error:
+            name = error.field.partition(".")[0]
+            where = self.given[name].where if name in self.given else ""
+            if not where:
+                raise
+            raise InvalidSetting(
+                error.field, where=where, problem=f"is {error.value!r}; it takes {error.wanted}"
+            ) from None
+
+    def marks(self) -> Marks:
+        """From which pressure on people are told."""
+        try:
+            return Marks(
+                show=self.value("show_above"), notice=self.value("notice_above"), warn=self.value("warn_above")
+            )
+        except InvalidPolicy as error:
+            name = f"{error.field}_above"
+            raise InvalidSetting(
+                name, where=self.where(name), problem=f"is {error.value!r}; it takes {error.wanted}"
+            ) from None
+
+    def store(self) -> str:
+        """The address of the store."""
+        return self.text("store") or default_store(os.environ)
+
+
+def load(
+    flags: Mapping[str, object] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    config: Path | None = None,
+) -> Settings:
+    """
+    The settings in force. Fails at once on what cannot be meant, and says in which line.
+
+    `flags` are values by setting's name, a None among them says nothing. `config` (or
+    `SASH_CONFIG`) names the file to read in place of the project's.
+    """
+    environment = os.environ if environment is None else environment
+    given: dict[str, Written] = {}
+    files: list[Path] = []
+    warnings: list[str] = []
+    if config is None and environment.get("SASH_CONFIG"):
+        config = Path(environment["SASH_CONFIG"])
+    project = config if config is not None else project_file(folder or Path.cwd())
+    user = user_file(environment)
+    for path in (user, project):
+        if path is None or (path is user and not path.is_file()):
+            continue
+        written = read_file(path)
+        given |= written
+        files.insert(0, path)
+        warnings += _open_secrets(path, written)
+    given |= _from_environment(environment)
+    for name, value in (flags or {}).items():
+        if value is None:
+            continue
+        setting = setting_named(name, where="the command line")
+        where = setting.flag
+        given[setting.name] = Written(
+            said(setting, value, where=where) if isinstance(value, str) else checked(setting, value, where=where), where
+        )
+    return Settings(given=given, files=tuple(files), warnings=tuple(warnings))
+
+
+def _refused(error: InvalidPolicy, name: str, where: str) -> InvalidSetting:
+    return InvalidSetting(name, where=where, problem=f"is {error.value!r}; it takes {error.wanted}")
+
+
+def default_store(environment: Mapping[str, str]) -> str:
+    """Where threads are kept when nobody says where: in the user's data folder."""
+    base = environment.get("XDG_DATA_HOME", "")
+    folder = Path(base if base.startswith("/") else Path.home() / ".local" / "share", "sash")
+    return f"sqlite:///{folder / 'sash.db'}"
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Written]:
+    found = {}
+    for setting in SETTINGS:
+        text = environment.get(setting.variable)
+        # An empty variable says nothing: that is how shells and CI files unset one.
+        if text:
+            found[setting.name] = Written(said(setting, text, where=setting.variable), setting.variable)
+    return found
+
+
+def _open_secrets(path: Path, written: Mapping[str, Written]) -> list[str]:
+    telling = [
+        name
+        for name, entry in written.items()
+        if setting_named(name).secret and without_password(str(entry.value)) != str(entry.value)
+    ]
+    if not telling or not open_to_all(path):
+        return []
+    return [f"{path} holds a password in {telling[0]!r} and everybody may read it; `chmod 600 {path}`"]
+
+
+def _policy(preset: str, fields: Mapping[str, object]) -> Policy:
+    if preset == "best":
+        return policy_from(fields)
+    told = {parameter: fields[name] for parameter, name in _TOLD.get(preset, {}).items() if name in fields}
+    made = getattr(Policy, preset)(**told)
+    return policy_from({name: getattr(made, name) for name in Policy.__struct_fields__} | dict(fields))
+
+
+_TOLD: dict[str, dict[str, str]] = {
+    "sliding": {"history_tokens": "history_tokens"},
+    "priority": {"window": "window"},
+    "threshold": {"window": "window"},
+    "recent": {"turns": "recent_turns", "max_chars": "max_chars"},
+}
+"""A preset computes some sizes from others: its parameters, and the settings that they are."""
+
+
+def _value(settings: Settings, setting: Setting, policy: Policy, preset: str, given: set[str]) -> Value:
+    if setting.group != "window" or setting.name in given:
+        return Value(name=setting.name, value=_plain(settings.value(setting.name)), where=settings.where(setting.name))
+    value = getattr(policy, setting.name)
+    where = "default" if value == getattr(_DEFAULT, setting.name) else f"policy {preset}"
+    return Value(name=setting.name, value=_plain(value), where=where)
+
+
+def _plain(value: object) -> object:
+    """As JSON has it."""
+    if isinstance(value, Budget):
+        return {name: table for name, table in msgspec.to_builtins(value).items() if any(table.values())}
+    return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
+
+
+_DEFAULT = Policy()

@@ -1,0 +1,153 @@
+"""The table of settings: name, kind, default and what it is for. A new setting is one row."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Literal, get_args
+
+import msgspec
+
+from sash.core.policy import Check, Order, Policy, Replacement
+from sash.errors import InvalidSetting
+
+Kind = Literal["text", "number", "decimal", "share", "switch", "choice", "names", "table"]
+Group = Literal["general", "pressure", "window", "server"]
+
+PRESETS = ("best", "sliding", "priority", "threshold", "recent", "chat")
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that can be set."""
+
+    name: str
+    kind: Kind
+    help: str
+    default: object = None
+    """None: nothing is set; `meaning` says what holds then."""
+    meaning: str = ""
+    choices: tuple[str, ...] = ()
+    group: Group = "general"
+    secret: bool = False
+    """May hold a password: shown without it, and a file that holds it should be nobody else's to read."""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable: `SASH_` and the name in capitals."""
+        return f"SASH_{self.name.upper()}"
+
+    @property
+    def flag(self) -> str:
+        """The option of a command, where it takes this setting."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+def _general() -> tuple[Setting, ...]:
+    return (
+        Setting(
+            name="model", kind="text", default="", help="The model that reads it.", meaning="what the session says"
+        ),
+        Setting(
+            name="store",
+            kind="text",
+            default="",
+            meaning="sash.db in the user's data folder",
+            help="Where threads are kept: sqlite:///FILE, postgresql://HOST/NAME, memory:",
+            secret=True,
+        ),
+        Setting(name="tenant", kind="text", default="", help="Whose threads they are."),
+        Setting(
+            name="policy",
+            kind="choice",
+            default="best",
+            choices=PRESETS,
+            help="How the window slides: a preset's name.",
+        ),
+    )
+
+
+def _pressure() -> tuple[Setting, ...]:
+    rows = (
+        ("show_above", 0.3, "From this share of the window on pressure is shown."),
+        ("notice_above", 0.6, "Above it there is a notice."),
+        ("warn_above", 0.8, "Above it there is a warning."),
+    )
+    return tuple(
+        Setting(name=name, kind="share", default=share, help=words, group="pressure") for name, share, words in rows
+    )
+
+
+_HELP: dict[str, tuple[Kind, str]] = {
+    "window": ("number", "Tokens the model takes; left out: what is known of the model."),
+    "reserve_tokens": ("number", "Left free for the answer."),
+    "fixed_tokens": ("number", "Allowance for system prompt and tools."),
+    "history_tokens": ("number", "The most that history may take; 0: only the window limits it."),
+    "trigger_share": ("share", "Of the window less its reserve: above it the window slides."),
+    "keep_share": ("share", "The low mark, as a share of the high one: a slide goes down to it."),
+    "soft_share": ("share", "Of the high mark: above it the window slides when the cache is cold anyway."),
+    "cache_seconds": ("decimal", "How long the provider keeps a cached prefix."),
+    "adaptive": ("switch", "Compute the low mark from prices and growth."),
+    "prices": ("table", "What the provider asks for a token: read, write, fresh, smallest."),
+    "min_turns": ("number", "Newest turns that leave last."),
+    "min_messages": ("number", "Turns that hold one of this many newest messages leave last too."),
+    "recent_turns": ("number", "At most this many turns before the current one; 0: any number."),
+    "keep_first": ("switch", "The first turn stays as long as anything does."),
+    "order": ("choice", "Which turns leave first."),
+    "check": ("choice", "When a slide is considered: before each request, or when a turn closes."),
+    "replace": ("choice", "What stands for the turns that left."),
+    "counter": ("text", "A counter by name; left out: the model's."),
+    "shorten_over_tokens": ("number", "Results larger than this may be shortened."),
+    "protect_results_tokens": ("number", "The newest results, up to this much, stay whole."),
+    "worth_tokens": ("number", "The least that shortening must free."),
+    "record_over_tokens": ("number", "A single result larger than this is shortened when it enters."),
+    "summary_tokens": ("number", "The most that a digest or summary may take."),
+    "summary_min_turns": ("number", "A model is asked for a summary only of more turns than this."),
+    "facts_tokens": ("number", "The most that facts may take."),
+    "pin_tokens": ("number", "The most that pinned turns may take."),
+    "carry_tokens": ("number", "Turns kept for their priority, up to this much."),
+    "recall_tokens": ("number", "Evicted turns shown again beside the input, up to this much."),
+    "step_digest_tokens": ("number", "The most that the digest of a turn's oldest steps may take."),
+    "body_bytes": ("number", "The most bytes of a request."),
+    "max_chars": ("number", "The most characters of a flat prompt."),
+    "alternate": ("switch", "Merge consecutive messages of one role, for strict chat templates."),
+    "breakpoints": ("switch", "Place Anthropic's cache breakpoints where they pay."),
+    "budget": ("table", "What each source may have: a table of share or tokens, floor, ceiling."),
+}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "order": get_args(Order),
+    "check": get_args(Check),
+    "replace": get_args(Replacement),
+}
+
+
+def _window() -> tuple[Setting, ...]:
+    """Every field of a policy, in its order."""
+    rows = []
+    for name in Policy.__struct_fields__:
+        kind, words = _HELP.get(name, ("text", ""))
+        rows.append(
+            Setting(
+                name=name,
+                kind=kind,
+                help=words,
+                meaning="the policy's own",
+                choices=_CHOICES.get(name, ()),
+                group="window",
+            )
+        )
+    return tuple(rows)
+
+
+SETTINGS: tuple[Setting, ...] = (*_general(), *_pressure(), *_window())
+"""In the order in which `sash config` lists them."""
+
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+def setting_named(name: str, *, where: str = "") -> Setting:
+    """The setting of that name, however its words are joined."""
+    setting = _BY_NAME.get(name.replace("-", "_"))
+    if setting is None:
+        close = get_close_matches(name.replace("-", "_"), _BY_NAME, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else "`sash config` lists what can be set"
+        raise InvalidSetting(name, where=where, problem=f"is no setting; {remedy}")
+    return setting

@@ -1,0 +1,108 @@
+"""The installed command, started as users start it: in a pipe, or on a terminal of some width."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SASH = Path(sys.executable).parent / "sash"
+PATIENCE = 60
+"""Seconds after which a command is taken for stuck."""
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What it printed."""
+        return self.out.splitlines()
+
+    @property
+    def words(self) -> str:
+        """What it printed, wherever its lines were broken."""
+        return " ".join(self.out.split())
+
+    def json(self) -> Any:
+        """The one object that it printed."""
+        return json.loads(self.out)
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """A user's environment: nothing of ours, and nothing of this machine's sessions."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(home), "LANG": "en_US.UTF-8", "TERM": "xterm-256color", **more}
+
+
+def piped(
+    *words: str | Path, home: Path, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Ran:
+    """With its output in a pipe."""
+    done = subprocess.run(
+        [SASH, *words],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd or home,
+        env=environment(home, **(env or {})),
+        check=False,
+        timeout=PATIENCE,
+    )
+    return Ran(done.returncode, done.stdout.decode("utf-8", "backslashreplace"), done.stderr.decode())
+
+
+def on_terminal(
+    *words: str | Path,
+    home: Path,
+    width: int = 80,
+    typed: bytes = b"",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Ran:
+    """On a terminal; what it prints to stderr is shown there too."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    with subprocess.Popen(
+        [SASH, *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=cwd or home,
+        env=environment(home, **(env or {})),
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        if typed:
+            os.write(ours, typed)
+        shown = bytearray()
+        while True:
+            try:
+                piece = os.read(ours, 1 << 16)
+            except OSError:
+                # Linux says that the other side is gone by an error.
+                break
+            if not piece:
+                break
+            shown += piece
+        code = process.wait(PATIENCE)
+    os.close(ours)
+    return Ran(code, shown.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), "")
+
+
+def plain(text: str) -> str:
+    """What a terminal shows, without its colours."""
+    return COLOUR.sub("", text)
