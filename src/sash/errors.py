@@ -8,6 +8,14 @@ Every error that sash raises on purpose.
     ├── InvalidRequest        what would go out is not a request that its provider takes
     ├── InvalidSetting        a setting that does not exist, or cannot have that value
     ├── MissingExtra          what was asked for needs a package that is not installed
+    ├── ProviderError         a provider did not answer, or not with an answer
+    │   ├── AnswerBroken      what came is no answer, or only a part of one
+    │   ├── KeyMissing        no key in the environment
+    │   ├── KeyRefused        the provider does not know the key, or does not allow it this
+    │   ├── ProviderBusy      it has too much to do; it may say when to come back
+    │   ├── ProviderDown      it cannot be reached, or fails by itself
+    │   └── RequestRefused    it does not take the request
+    │       └── RequestTooLong   because its model cannot read that much
     ├── StoreError            the store could not do what it was asked, and did nothing
     │   ├── Conflict          the thread has moved on since it was looked at
     │   ├── InvalidName       a name that not every database can hold
@@ -25,6 +33,7 @@ Every error that sash raises on purpose.
     ├── UnknownCounter        no counter has that name
     ├── UnknownFamily         no tokenizer family has that name
     ├── UnknownHandle         nothing in the log has that handle
+    ├── UnknownProvider       no provider has that name, or not such an address
     ├── UnknownWire           no wire has that name
     ├── UnreadableTokenizer   a tokenizer file is missing or is none
     └── WindowOverflow        what may not be left out is larger than the window
@@ -273,3 +282,65 @@ class NewerDatabase(StoreError):
         super().__init__(
             f"{place!r} was written by a newer sash (schema {schema}; this one knows up to {known}); upgrade sash"
         )
+
+
+class ProviderError(SashError):
+    """A provider did not answer, or not with an answer."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        status: int | None = None,
+        retry_after_seconds: float | None = None,
+        worth_retrying: bool = False,
+    ) -> None:
+        self.problem, self.status, self.retry_after_seconds = problem, status, retry_after_seconds
+        self.worth_retrying = worth_retrying
+        """Whether the same request may be answered later."""
+        self.body = b""
+        """What the provider sent with its refusal, without our key."""
+        super().__init__(problem)
+
+
+class KeyMissing(ProviderError):
+    """There is no key in the environment, or none that can be sent."""
+
+
+class KeyRefused(ProviderError):
+    """The provider does not know the key, or does not allow it this."""
+
+
+class RequestRefused(ProviderError):
+    """The provider does not take the request; sending it again does not help."""
+
+
+class RequestTooLong(RequestRefused):
+    """The model cannot read that much. Nothing was answered."""
+
+    def __init__(
+        self, problem: str, *, status: int | None = None, tokens: int | None = None, limit: int | None = None
+    ) -> None:
+        self.tokens, self.limit = tokens, limit
+        """In the provider's own numbers, where it told any."""
+        super().__init__(problem, status=status)
+
+
+class ProviderBusy(ProviderError):
+    """The provider has too much to do, or we asked too often; it may say when to come back."""
+
+
+class ProviderDown(ProviderError):
+    """The provider cannot be reached, or fails by itself."""
+
+
+class AnswerBroken(ProviderError):
+    """What came is no answer, or ended in the middle of one; what was said by then has been given out."""
+
+
+class UnknownProvider(SashError, ValueError):
+    """No provider has that name, or not such an address."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"{name!r} is no provider: {problem}")
