@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from sash.core.sources import Source
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
-    from sash.fitting import Fitted, Report, fit
+    from sash.fitting import Fitted, fit
+    from sash.window import Report
 else:
     from sash.names import __getattr__  # noqa: F401  (Python asks it for names that are not there yet)
 

@@ -19,7 +19,8 @@ _HOMES = {
     "sash.core.sources": ("Source",),
     "sash.core.tokens": ("TokenCount",),
     "sash.counting": ("count_tokens",),
-    "sash.fitting": ("Fitted", "Report", "fit"),
+    "sash.fitting": ("Fitted", "fit"),
+    "sash.window": ("Report",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -43,7 +43,7 @@ def check_nothing_lost(fold: Fold, log: Sequence[Message]) -> None:
     turns = {turn.number: turn for turn in grouping.turns()}
     assert len(fold) == len(log)
     assert [live.position for live in fold.system] == grouping.system
-    gone = [left.number for left in fold.left]
+    gone = [left.number for left in fold.past.evicted]
     assert sorted([*gone, *fold.turns]) == sorted(turns), "a turn is lost, or is there twice"
     assert list(fold.turns) == sorted(fold.turns)
     for number, live_turn in fold.turns.items():
@@ -53,7 +53,7 @@ def check_nothing_lost(fold: Fold, log: Sequence[Message]) -> None:
             assert (live.came or live.message) is log[live.position] or log[live.position] == (
                 live.came or live.message
             )
-    for left in fold.left:
+    for left in fold.past.evicted:
         assert left.messages == len(turns[left.number].messages)
         assert left.first == turns[left.number].messages[0]
     frame = fold.frame
@@ -117,7 +117,7 @@ def check_budget(fold: Fold) -> None:
 
 def check_frame(fold: Fold, frame: Frame) -> None:
     """A frame right after it was made: it fits, or only what may not leave is left."""
-    assert frame == fold.frame == fold.frames[-1]
+    assert frame == fold.frame == fold.past.frames[-1]
     assert frame.tokens == fold.tokens
     assert frame.parent == frame.number - 1
     high = int(fold.limits.high / fold.factor)

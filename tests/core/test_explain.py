@@ -83,7 +83,7 @@ def test_an_evicted_turn_says_by_which_rule_since_when_and_how_it_comes_back() -
     fold = folded(LOG, PLAIN)
     first = by_number(fold)[1]
     assert first.since == 1
-    assert first.reason == f"it left at frame 1: {BECAUSE[fold.frames[1].reason]}"
+    assert first.reason == f"it left at frame 1: {BECAUSE[fold.past.frames[1].reason]}"
     assert first.back[0] == "pin 1"
     assert first.back[-1] == "raise `history_tokens`"
     assert first.tokens == first.whole
@@ -257,8 +257,8 @@ def test_a_turn_is_counted_exactly_only_if_all_its_messages_are() -> None:
 def test_frames_say_what_they_did_and_what_they_freed() -> None:
     fold = folded(LOG, PLAIN)
     frames = explain(fold).frames
-    assert [frame.number for frame in frames] == [frame.number for frame in fold.frames]
-    assert frames[1].evicted == tuple(range(1, fold.frames[1].boundary))
+    assert [frame.number for frame in frames] == [frame.number for frame in fold.past.frames]
+    assert frames[1].evicted == tuple(range(1, fold.past.frames[1].boundary))
     assert frames[1].freed.value == frames[1].tokens_before.value - frames[1].tokens.value > 0
     assert frames[1].reason == BECAUSE[frames[1].rule]
     assert frames[1].at <= len(LOG)

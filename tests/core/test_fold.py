@@ -40,7 +40,7 @@ def small(**fields: Any) -> Policy:
 
 def test_below_the_high_mark_nothing_happens() -> None:
     fold = fold_of(turns_of(100, 100, 100), small())
-    assert fold.frames == [START]
+    assert fold.past.frames == [START]
     assert numbers(fold) == [1, 2, 3]
 
 
@@ -48,8 +48,8 @@ def test_above_the_high_mark_whole_turns_leave_down_to_the_low_mark() -> None:
     fold = fold_of([*turns_of(*[100] * 9), user(words(50))], small(history_tokens=1_000))
     assert (fold.frame.reason, fold.frame.boundary, fold.frame.freed) == ("between turns", 5, 400)
     assert fold.tokens == fold.frame.tokens == 550
-    assert [left.number for left in fold.left] == [1, 2, 3, 4]
-    told = [(left.messages, left.first, left.tokens, left.frame) for left in fold.left[:2]]
+    assert [left.number for left in fold.past.evicted] == [1, 2, 3, 4]
+    told = [(left.messages, left.first, left.tokens, left.frame) for left in fold.past.evicted[:2]]
     assert told == [(2, 0, 100, 1), (2, 2, 100, 1)]
 
 
@@ -149,7 +149,7 @@ def test_a_command_while_calls_are_open_waits_for_their_results() -> None:
     twin = fold.copy()
     grow(fold, [result("a", "x")])
     assert (fold.frame.reason, numbers(fold)) == ("compact", [3, 4])
-    assert grow(twin, [result("a", "x")]).frames == fold.frames
+    assert grow(twin, [result("a", "x")]).past.frames == fold.past.frames
 
 
 def test_an_empty_log_has_nothing_to_slide() -> None:

@@ -28,6 +28,6 @@ def test_a_frame_survives_being_stored() -> None:
 
 def test_frames_are_a_chain_and_each_says_what_it_freed() -> None:
     fold = fold_of([*turns_of(*[100] * 40), user("x")], small())
-    assert [frame.parent for frame in fold.frames] == [None, *range(len(fold.frames) - 1)]
-    assert all(frame.freed > 0 for frame in fold.frames[1:])
-    assert sum(left.tokens for left in fold.left) == sum(frame.freed for frame in fold.frames)
+    assert [frame.parent for frame in fold.past.frames] == [None, *range(len(fold.past.frames) - 1)]
+    assert all(frame.freed > 0 for frame in fold.past.frames[1:])
+    assert sum(left.tokens for left in fold.past.evicted) == sum(frame.freed for frame in fold.past.frames)

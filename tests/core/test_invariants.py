@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sash.core.fold import Fold
+from sash.core.live import LiveMessage
 from sash.core.message import Message
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.size import size_of
+from sash.core.state import FoldState
 from sash.core.tokens import Counter
 from sash.core.turn import Placing
 from sash.counters import counter_for
@@ -226,6 +228,19 @@ class Threads(RuleBasedStateMachine):
             again = self._again()
             assert _all_of(again) == _all_of(self.fold), "the same log gave other frames"
 
+    @rule()
+    def the_process_restarts(self) -> None:
+        fold = self.fold
+        kept = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
+        again = Fold.resumed(kept, fold.policy, fold.limits, fold.counter, self.log.__getitem__)
+        assert again.past.frames == [fold.frame]
+        assert again.state() == fold.state()
+        assert all(position in kept.positions() for position in map(_position, fold.window()))
+        # What explains a window is not needed to go on; here it is, for the comparison.
+        again.past = fold.past
+        assert _all_of(again) == _all_of(fold), "a restart changed the window"
+        self.fold = again
+
     # How it is done.
 
     def _empty(self) -> Fold:
@@ -270,10 +285,14 @@ class Threads(RuleBasedStateMachine):
         return fold
 
 
+def _position(live: LiveMessage) -> int:
+    return live.position
+
+
 def _all_of(fold: Fold) -> tuple[object, ...]:
     """All that a fold is, as values."""
     turns = [(turn.number, turn.tokens, turn.body, turn.digested, turn.whole_tokens) for turn in fold.turns.values()]
-    return fold.frames, turns, fold.left, fold.tokens, fold.body, len(fold), assemble(fold)
+    return fold.past.frames, turns, fold.past.evicted, fold.tokens, fold.body, len(fold), assemble(fold)
 
 
 class TestThreads(Threads.TestCase):  # type: ignore[misc, valid-type]  # hypothesis leaves its type open

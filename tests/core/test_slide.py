@@ -57,14 +57,14 @@ def test_shortening_that_frees_too_little_is_not_worth_a_broken_cache() -> None:
         said, Policy(history_tokens=1_100, record_over_tokens=0, protect_results_tokens=0, worth_tokens=2_000)
     )
     assert fold.frame.shortened == ()
-    assert fold.left
+    assert fold.past.evicted
 
 
 def test_the_lowest_priority_leaves_first_where_the_policy_says_so() -> None:
     said = [user("Please always fix the bug we decided on"), assistant("ok"), *turns_of(*[300] * 3), user("x")]
     fold = fold_of(said, small(order="priority", min_turns=1))
     assert fold.frame.carried[0] == 1
-    assert fold.left[0].number == 2
+    assert fold.past.evicted[0].number == 2
     assert fold.frame.boundary > 2
 
 

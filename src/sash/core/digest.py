@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult, by_sash
 
@@ -20,27 +22,27 @@ Fits = Callable[[str], bool]
 _sentence = re.compile(r"^[^.!?\n]+[.!?]?")
 
 
-class Digest:
+class Digest(msgspec.Struct):
     """The state of a digest: adding turns as they leave gives the same as adding them all at once."""
 
-    def __init__(self) -> None:
-        self.messages = 0
-        """How many have left."""
-        self.task = ""
-        """The first request of the user's, in a line."""
-        self.turns: list[str] = []
-        """A line a turn, newest last; the oldest of more than enough are gone."""
-        self.sentences: list[str] = []
-        self.steps: dict[int, list[str]] = {}
-        """Lines of the steps that left while their turn is still live."""
+    messages: int = 0
+    """How many have left."""
+    task: str = ""
+    """The first request of the user's, in a line."""
+    turns: list[str] = []
+    """A line a turn, newest last; the oldest of more than enough are gone."""
+    sentences: list[str] = []
+    steps: dict[int, list[str]] = {}
+    """Lines of the steps that left while their turn is still live."""
 
     def copy(self) -> Digest:
         """A digest that grows by itself."""
-        twin = Digest()
-        twin.messages, twin.task = self.messages, self.task
-        twin.turns, twin.sentences = self.turns[:], self.sentences[:]
-        twin.steps = {turn: lines[:] for turn, lines in self.steps.items()}
-        return twin
+        return msgspec.structs.replace(
+            self,
+            turns=self.turns[:],
+            sentences=self.sentences[:],
+            steps={turn: lines[:] for turn, lines in self.steps.items()},
+        )
 
     def add(self, turn: LiveTurn) -> None:
         """A turn leaves."""

@@ -8,10 +8,11 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from sash.core.fold import Fold, Left
+from sash.core.fold import Fold
 from sash.core.frame import Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Block, Message, ToolCall, ToolResult
+from sash.core.past import Evicted, Past
 from sash.core.priority import SEED, SIGNALS, Score, scores_of, superseded
 from sash.core.shorten import shorten
 from sash.core.tokens import NO_TOKENS, TokenCount
@@ -119,14 +120,15 @@ _RAISE: dict[Reason, str] = {
 """The setting that would have kept more; of all other slides `history_tokens`."""
 
 
-def explain(fold: Fold, log: Sequence[Message] = (), *, stored: bool = True) -> Explanation:
+def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None, stored: bool = True) -> Explanation:
     """
     Why everything is where it is.
 
-    A fold keeps of evicted turns only that they left. With the whole `log` at hand their
-    results are explained one by one too. Only what is `stored` can be pinned or undone.
+    A fold keeps of evicted turns only that they left, in its `past`; one that comes from a
+    checkpoint does not even know that, and the store tells it. With the whole `log` at hand
+    their results are explained one by one too. Only what is `stored` can be pinned or undone.
     """
-    view = _View(fold, log, stored=stored)
+    view = _View(fold, log, past or fold.past, stored=stored)
     return Explanation(
         boundary=fold.frame.boundary,
         frame=fold.frame.number,
@@ -142,34 +144,33 @@ def explain(fold: Fold, log: Sequence[Message] = (), *, stored: bool = True) -> 
 class _View:
     """A fold being explained."""
 
-    def __init__(self, fold: Fold, log: Sequence[Message], *, stored: bool) -> None:
-        self.fold, self.log, self.stored = fold, log, stored
+    def __init__(self, fold: Fold, log: Sequence[Message], past: Past, *, stored: bool) -> None:
+        self.fold, self.log, self.past, self.stored = fold, log, past, stored
         turns = list(fold.turns.values())
         self.current = turns[-1].number if turns else 0
         self.newest = {turn.number for turn in turns[-fold.policy.min_turns :]}
         self.stale = superseded(turns)
         signals = SEED if fold.policy.order == "priority" else SIGNALS
         self.scores = scores_of(turns, len(fold), len(fold.system), signals)
-        self.by_number = {frame.number: frame for frame in fold.frames}
+        self.by_number = {frame.number: frame for frame in past.frames}
         self.shortened = {short.handle: short for short in fold.frame.shortened}
-        self.carried_since = _since(fold.frames, lambda frame: frame.carried)
-        self.digested_since = _since(fold.frames, lambda frame: [steps.turn for steps in frame.digested])
-        self.shortened_since = _since(fold.frames, lambda frame: [short.handle for short in frame.shortened])
+        self.carried_since = _since(past.frames, lambda frame: frame.carried)
+        self.digested_since = _since(past.frames, lambda frame: [steps.turn for steps in frame.digested])
+        self.shortened_since = _since(past.frames, lambda frame: [short.handle for short in frame.shortened])
 
     def count(self, tokens: int, exact: bool) -> TokenCount:
-        """As the marks count it: times what the provider's reports say."""
-        count = TokenCount(tokens, exact)
-        return count if self.fold.factor == 1.0 else count.scaled(self.fold.factor)
+        """As the marks count it."""
+        return self.fold.calibrated(tokens, exact)
 
     # Turns.
 
     def turns(self) -> Iterator[ExplainedTurn]:
-        for left in self.fold.left:
+        for left in self.past.evicted:
             yield self._evicted(left)
         for turn in self.fold.turns.values():
             yield self._in_window(turn)
 
-    def _evicted(self, left: Left) -> ExplainedTurn:
+    def _evicted(self, left: Evicted) -> ExplainedTurn:
         tokens = self.count(left.tokens, self.fold.exact)
         return ExplainedTurn(
             number=left.number,
@@ -231,7 +232,7 @@ class _View:
 
     def results(self) -> Iterator[ExplainedResult]:
         evicted = {turn.number: turn for turn in group(self.log)}
-        for left in sorted(self.fold.left, key=lambda left: left.number):
+        for left in sorted(self.past.evicted, key=lambda left: left.number):
             if left.number in evicted:
                 positions = evicted[left.number].messages
                 for place, block, tool in _results((position, self.log[position]) for position in positions):
@@ -255,7 +256,7 @@ class _View:
                     back=() if fate.state == "whole" else (f"expand {handle_of(*place)}", *self._ways_back(fate.since)),
                 )
 
-    def _evicted_result(self, left: Left, place: tuple[int, int], block: ToolResult, tool: str) -> ExplainedResult:
+    def _evicted_result(self, left: Evicted, place: tuple[int, int], block: ToolResult, tool: str) -> ExplainedResult:
         return ExplainedResult(
             handle=handle_of(*place),
             turn=left.number,
@@ -292,10 +293,10 @@ class _View:
 
     def frames(self) -> Iterator[ExplainedFrame]:
         evicted: dict[int, list[int]] = {}
-        for left in self.fold.left:
+        for left in self.past.evicted:
             evicted.setdefault(left.frame, []).append(left.number)
         before: frozenset[str] = frozenset()
-        for frame in self.fold.frames:
+        for frame in self.past.frames:
             short = frozenset(block.handle for block in frame.shortened)
             yield ExplainedFrame(
                 number=frame.number,

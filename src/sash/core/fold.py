@@ -18,12 +18,14 @@ from sash.core.digest import Digest
 from sash.core.frame import START, Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
+from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.shorten import shorten, weight
 from sash.core.size import Part, Size
 from sash.core.slide import Situation, Slide, plan_slide
-from sash.core.tokens import Counter
+from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
+from sash.core.tokens import Counter, TokenCount
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
 
 RECENT = 5
@@ -38,31 +40,18 @@ BeforeSlide = Callable[[Slide], bool]
 _CAN_WAIT: frozenset[Reason] = frozenset({"between turns", "cold cache"})
 
 
-class Left(msgspec.Struct, frozen=True):
-    """A turn that left the window."""
-
-    number: int
-    title: str
-    tokens: int
-    messages: int
-    first: int
-    """Position of its first message."""
-    frame: int
-    """The frame that evicted it."""
-
-
 class Fold:
     """A log folded up to here: its frame, and what is in the window."""
 
     def __init__(self, policy: Policy, limits: Limits, counter: Counter) -> None:
         self.policy, self.limits, self.counter = policy, limits, counter
         self.frame = START
-        self.frames: list[Frame] = [START]
+        self.past = Past()
+        """Grows with the log, and is not needed to go on."""
         self.placing = Placing()
         self.system: list[LiveMessage] = []
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
-        self.left: list[Left] = []
         self.digest = Digest()
         self._texts: dict[str, str] = {}
         """Digests as this frame shows them."""
@@ -77,6 +66,8 @@ class Fold:
         """After an undo the high mark is not looked at until the window forces a slide."""
         self.before_slide: BeforeSlide | None = None
         """May veto a slide that can wait."""
+        self.asked = 0
+        """What history took at the newest request point: what a provider's report speaks of."""
         self._closed: deque[int] = deque(maxlen=RECENT)
         self._requests = self._added = 0
         """Request points so far, and the tokens that came with them: how fast the thread grows."""
@@ -84,12 +75,50 @@ class Fold:
         self._due: tuple[Reason, int | None] | None = None
         """A slide that was asked for while calls were open."""
 
+    def state(self) -> FoldState:
+        """What must survive a restart."""
+        return FoldState(
+            frame=self.frame,
+            placing=self.placing.copy(),
+            system=tuple(map(KeptMessage.of, self.system)),
+            turns=tuple(map(KeptTurn.of, self.turns.values())),
+            digest=self.digest.copy(),
+            pinned=tuple(sorted(self.pinned)),
+            tokens=self.tokens,
+            exact=self.exact,
+            body=self.body,
+            factor=self.factor,
+            suspended=self.suspended,
+            closed=tuple(self._closed),
+            requests=self._requests,
+            added=self._added,
+            asked=self.asked,
+            said_at=self._said_at,
+            due=self._due,
+        )
+
+    @classmethod
+    def resumed(cls, state: FoldState, policy: Policy, limits: Limits, counter: Counter, lookup: Lookup) -> Fold:
+        """The fold that had this state; of its past it knows the newest frame only."""
+        fold = cls(policy, limits, counter)
+        fold.frame, fold.past = state.frame, Past([state.frame])
+        fold.placing, fold.digest = state.placing.copy(), state.digest.copy()
+        fold.system = [kept.live(lookup) for kept in state.system]
+        fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
+        fold.pinned = frozenset(state.pinned)
+        fold.tokens, fold.exact, fold.body = state.tokens, state.exact, state.body
+        fold.factor, fold.suspended, fold.asked = state.factor, state.suspended, state.asked
+        fold._closed.extend(state.closed)
+        fold._requests, fold._added = state.requests, state.added
+        fold._said_at, fold._due = state.said_at, state.due
+        return fold
+
     def copy(self) -> Fold:
         """A fold that goes on by itself from here."""
         twin = Fold.__new__(Fold)
         twin.__dict__.update(self.__dict__)
         twin.placing, twin.digest = self.placing.copy(), self.digest.copy()
-        twin.frames, twin.system, twin.left = self.frames[:], self.system[:], self.left[:]
+        twin.past, twin.system = self.past.copy(), self.system[:]
         twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
@@ -97,14 +126,33 @@ class Fold:
     def __len__(self) -> int:
         return self.placing.length
 
+    def calibrated(self, tokens: int, exact: bool) -> TokenCount:
+        """So many counted tokens as the marks count them: times what the provider's reports say."""
+        count = TokenCount(tokens, exact)
+        return count if self.factor == 1.0 else count.scaled(self.factor)
+
     def window(self) -> Iterator[LiveMessage]:
         """All messages in the window, the system prompt first."""
         yield from self.system
         for turn in self.turns.values():
             yield from turn.messages()
 
-    def add(self, message: Message, size: Size, at: float | None = None) -> Frame | None:
-        """One more message; the frame it leads to, if it leads to one."""
+    def add(
+        self, message: Message, size: Size, at: float | None = None, *, position: int | None = None
+    ) -> Frame | None:
+        """
+        One more message; the frame it leads to, if it leads to one.
+
+        Its position is the next one, unless other events stand between the messages of the log.
+        """
+        if position is not None:
+            self.placing.length = position
+        frame, placed = self._added_to(message, size, at)
+        if placed.request_point:
+            self.asked = self.tokens
+        return frame
+
+    def _added_to(self, message: Message, size: Size, at: float | None) -> tuple[Frame | None, Placed]:
         position = self.placing.length
         placed = self.placing.add(message)
         if message.role == "meta":
@@ -115,7 +163,7 @@ class Fold:
             live = self._recorded(live)
         if placed.turn == SYSTEM:
             self.system.append(live)
-            return None
+            return None, placed
         self._turn(placed, message).add(live, whole_tokens)
         self.tokens += live.size.tokens
         self.body += live.size.body
@@ -125,9 +173,9 @@ class Fold:
         pause = at - before if at is not None and before is not None else 0.0
         if self._due is not None and placed.request_point:
             (command, low), self._due = self._due, None
-            return self.slide(command, low=low)
+            return self.slide(command, low=low), placed
         reason = self._reason(message, placed, pause)
-        return self.slide(reason) if reason is not None else None
+        return (self.slide(reason) if reason is not None else None), placed
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
@@ -197,12 +245,13 @@ class Fold:
         """Makes a planned slide."""
         self._texts = {}
         self.frame = slide.frame
-        self.frames.append(slide.frame)
+        self.past.frames.append(slide.frame)
         for number in slide.evicted:
             turn = self.turns.pop(number)
             self.digest.add(turn)
             first = turn.first().position
-            self.left.append(Left(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number))
+            gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
+            self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
             self.digest.add_steps(turn, turn.digested, digested.steps)
@@ -239,7 +288,7 @@ class Fold:
             body=size.body - sum(map(weight, live.message.blocks)) + sum(map(weight, blocks)),
             parts=tuple(parts),
         )
-        return LiveMessage(live.position, live.message.edit(tuple(blocks)), smaller, live.message)
+        return LiveMessage(live.position, live.message.edit(tuple(blocks)), smaller, live.message, limit * 4 // 5)
 
     def _reason(self, message: Message, placed: Placed, pause: float) -> Reason | None:
         """Why a slide is to be considered at this message, if it is."""

@@ -59,7 +59,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     parent: int | None = None
     """Number of the frame before it."""
     at: int
-    """How many messages stood in the log when it was made."""
+    """How many entries stood in the log when it was made."""
     reason: Reason
     boundary: int
     """Number of the first live turn."""

@@ -19,6 +19,8 @@ class LiveMessage(msgspec.Struct, frozen=True, gc=False):
     size: Size
     came: Message | None = None
     """As it came, where a giant result in it was shortened before anybody saw it."""
+    keep: int = 0
+    """Characters that were kept of that result."""
 
     def block(self, place: int) -> Block:
         """One of its blocks, whole."""

@@ -12,7 +12,7 @@ from sash.core.tokens import Counter
 Kind = Literal["result", "arguments", "text", "thinking", "picture"]
 
 
-class Part(msgspec.Struct, frozen=True, gc=False):
+class Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A block that could be shortened or left out."""
 
     block: int
@@ -20,7 +20,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     tokens: int
 
 
-class Size(msgspec.Struct, frozen=True, gc=False):
+class Size(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a message takes, counted once, when it enters."""
 
     tokens: int

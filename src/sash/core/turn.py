@@ -54,7 +54,7 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     """It starts a step of that turn."""
 
 
-class Placing:
+class Placing(msgspec.Struct):
     """
     Tells of each message as it comes which turn it belongs to.
 
@@ -62,31 +62,29 @@ class Placing:
     said while calls are open start their turn after that step's results.
     """
 
-    __slots__ = ("_after_assistant", "_open", "length", "turn")
-
-    def __init__(self) -> None:
-        self.length = 0
-        self.turn: int | None = None
-        """Number of the newest turn; None before anything but the system prompt was said."""
-        self._open: dict[str, list[int]] = {}
-        self._after_assistant = False
+    length: int = 0
+    """The place of the next message in the log."""
+    turn: int | None = None
+    """Number of the newest turn; None before anything but the system prompt was said."""
+    taken: int = 0
+    """The highest number that a turn has had: a turn that was rewound keeps its own."""
+    waits: dict[str, list[int]] = {}
+    """Calls without their results, and the turns that made them."""
+    after_assistant: bool = False
 
     @property
     def calls_open(self) -> bool:
         """Whether a call waits for its result."""
-        return bool(self._open)
+        return bool(self.waits)
 
     @property
     def waiting(self) -> frozenset[int]:
         """Turns with a call that waits for its result."""
-        return frozenset(turn for turns in self._open.values() for turn in turns)
+        return frozenset(turn for turns in self.waits.values() for turn in turns)
 
     def copy(self) -> Placing:
         """A placing that goes on by itself from here."""
-        twin = Placing()
-        twin.length, twin.turn, twin._after_assistant = self.length, self.turn, self._after_assistant
-        twin._open = {call: turns[:] for call, turns in self._open.items()}
-        return twin
+        return msgspec.structs.replace(self, waits={call: turns[:] for call, turns in self.waits.items()})
 
     def add(self, message: Message) -> Placed:
         """The turn that the next message of the log belongs to."""
@@ -97,38 +95,38 @@ class Placing:
         if role == "meta":
             # What the log says about itself changes nothing in the conversation.
             return Placed(self._current())
-        self._after_assistant = False
-        if self._open:
+        self.after_assistant = False
+        if self.waits:
             answered = self._answer(message)
             if answered is not None:
-                return Placed(answered, False, not self._open)
+                return Placed(answered, False, not self.waits)
         if wrote(message):
-            self.turn = (self.turn or 0) + 1
-            return Placed(self.turn, True, not self._open)
+            self.turn = self.taken = self.taken + 1
+            return Placed(self.turn, True, not self.waits)
         if role in ("system", "developer") and not self.turn:
             return Placed(SYSTEM)
         return Placed(self._current())
 
     def _add_assistant(self, message: Message) -> Placed:
         turn = self._current()
-        new_step = not self._after_assistant
+        new_step = not self.after_assistant
         if new_step:
             # The model was asked again: a result that has not come by now will not count any more.
-            self._open.clear()
-            self._after_assistant = True
+            self.waits.clear()
+            self.after_assistant = True
         for call in message.opened():
-            self._open.setdefault(call, []).append(turn)
+            self.waits.setdefault(call, []).append(turn)
         return Placed(turn, False, False, new_step)
 
     def _answer(self, message: Message) -> int | None:
         """The turn of the open call that the message answers."""
         turn = None
         for call in message.closed():
-            waiting = self._open.get(call)
+            waiting = self.waits.get(call)
             if waiting:
                 turn = waiting.pop(0)
                 if not waiting:
-                    del self._open[call]
+                    del self.waits[call]
         return turn
 
     def _current(self) -> int:

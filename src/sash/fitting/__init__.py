@@ -1,6 +1,6 @@
 """The stateless door: a history in, a request that fits out. Nothing is stored."""
 
 from sash.fitting.door import fit
-from sash.fitting.fitted import Fitted, Report
+from sash.fitting.fitted import Fitted
 
-__all__ = ["Fitted", "Report", "fit"]
+__all__ = ["Fitted", "fit"]

@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from sash.core.budget import whole_number
+from sash.core.fold import Fold
 from sash.core.frame import Frame
-from sash.core.message import Message
-from sash.core.policy import Policy
+from sash.core.policy import Limits, Policy
 from sash.core.sources import Source
-from sash.counters import counter_for
-from sash.errors import BodyTooLarge, InvalidPolicy, WindowOverflow
+from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted
-from sash.fitting.outgoing import Outgoing
-from sash.wire import Body, carry_tools, model_of, read_tools, take_apart, wire_named
-from sash.wire.json_text import as_json
+from sash.fitting.replays import REPLAYS
+from sash.window import Prepared, Setup, Window, system_prompt
+from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart, wire_named
 
 _log = logging.getLogger("sash")
 
@@ -49,26 +48,19 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     body = take_apart(messages_or_body, "openai-chat" if wire == "flat" else wire)
     answer = whole_number("max_tokens", max_tokens) if max_tokens is not None else _answer_of(body)
     carried, lost = carry_tools(read_tools(tools, body.wire) if tools is not None else body.tools, wire)
-    prompt = body.system if system is None else _prompt(system, body.wire)
-    choice = counter_for(model or model_of(body.fields), counter=policy.counter)
-    outgoing = Outgoing(
-        given=messages_or_body,
-        wire=wire,
-        body=body,
+    setup = Setup(
+        model=model or model_of(body.fields),
+        policy=policy,
+        system=(body.system,) if system is None and body.system else system_prompt(system, body.wire),
         tools=carried,
-        tool_tokens=choice.counter.tools([wire_named(wire).write_tool(tool) for tool in carried]),
-        lost=lost,
-        prompt=() if prompt is None else (prompt,),
         sources=tuple(sources),
         answer=answer,
-        policy=policy,
-        choice=choice,
     )
-    fitted = outgoing.fitted()
-    limits = fitted.fold.limits
-    if fitted.tokens.value > limits.hard:
-        fixed = outgoing.fixed(fitted.fold)
-        raise WindowOverflow(fixed=fixed, tokens=fitted.tokens, window=limits.window, reserve=limits.reserve)
+    window = _folded(body, setup)
+    prepared = window.prepared(wire)
+    fields = _as_they_came(prepared, body, carried)
+    report = msgspec.structs.replace(prepared.report, repairs=(*lost, *prepared.report.repairs))
+    fitted = Fitted(messages_or_body, body, prepared, fields, report)
     if fitted.size > policy.body_bytes:
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
     frame = fitted.report.frame
@@ -79,15 +71,33 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     return fitted
 
 
-def _prompt(system: object, wire: str) -> Message | None:
-    """A system prompt as the provider takes it: words, or blocks."""
-    if not system:
-        return None
-    written = msgspec.json.encode(system) if isinstance(system, str) else as_json(system)
-    spoken = wire_named(wire)
-    if spoken.SYSTEM:
-        return spoken.read_system(written)
-    return spoken.read_message(b'{"role":"system","content":' + written + b"}")
+def _folded(body: Body, setup: Setup) -> Window:
+    """The window on a history that came whole; one that grew is folded on from where it was."""
+    choice = setup.choice()
+
+    def folded(limits: Limits) -> Fold:
+        return REPLAYS.fold(body.listed, body.wire, policy=setup.policy, limits=limits, counter=choice.counter)
+
+    window = Window(setup, choice=choice, fold=folded(setup.limits(choice, setup.fixed(choice.counter))))
+    if window.fold.system and window.limits() != window.fold.limits:
+        # A system prompt among the messages is known only once they are read.
+        window.fold = folded(window.limits())
+    return window
+
+
+def _as_they_came(prepared: Prepared, body: Body, tools: Sequence[Tool]) -> dict[str, bytes]:
+    """The request's fields; where nothing was changed, not even the white space between two messages is."""
+    wire, fields = wire_named(prepared.wire), dict(prepared.fields)
+    if prepared.wire == "flat":
+        return fields
+    listed = [(origin, message.edited) for message, origin in prepared.sent]
+    if listed[len(listed) - len(prepared.fold) :] == [(place, False) for place in range(len(prepared.fold))] and (
+        len(listed) - len(prepared.fold) == (1 if wire.SYSTEM in fields else 0)
+    ):
+        fields[wire.MESSAGES] = body.fields.get(wire.MESSAGES, body.listed)
+    if tuple(tools) == body.tools and "tools" in body.fields:
+        fields["tools"] = body.fields["tools"]
+    return fields
 
 
 def _answer_of(body: Body) -> int:

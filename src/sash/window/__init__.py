@@ -1,0 +1,10 @@
+"""A window on a conversation: a fold with its setup, and all that can be asked of it. Nothing is stored."""
+
+from sash.window.context import Context
+from sash.window.excerpt import excerpt, text_of
+from sash.window.prepared import Prepared
+from sash.window.report import Report
+from sash.window.setup import Setup, system_prompt
+from sash.window.window import Window
+
+__all__ = ["Context", "Prepared", "Report", "Setup", "Window", "excerpt", "system_prompt", "text_of"]

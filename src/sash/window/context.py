@@ -1,0 +1,37 @@
+"""What is in the window, by source."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.core.budget import Ledger
+from sash.core.pressure import Pressure
+from sash.core.tokens import TokenCount
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the tokens of the next request go."""
+
+    model: str
+    counter: str
+    """What counts, by its id."""
+    counter_why: str
+    """Why this counter, and how to get a better one where there is one."""
+    used: TokenCount
+    """All of it; the answer's reserve is not in it."""
+    window: int
+    window_known: bool
+    """False when nobody knows the model's window and a default stands in."""
+    high: int
+    """Above it history slides."""
+    low: int
+    """A slide goes down to it."""
+    frame: int
+    boundary: int
+    turns: int
+    """Turns in the window."""
+    messages: int
+    """Messages in the window."""
+    ledger: Ledger
+    """Who got what of the window."""
+    pressure: Pressure

@@ -1,0 +1,100 @@
+"""A request, ready to be sent, and the reason for everything in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from sash.core.cost import Prices
+from sash.core.difference import Difference, diff
+from sash.core.fold import Fold
+from sash.core.message import Message
+from sash.core.tokens import Counter, TokenCount
+from sash.window.report import Report
+from sash.wire import wire_named
+from sash.wire.json_text import items, object_of
+
+
+class Prepared:
+    """A request on one wire: repaired, checked and counted."""
+
+    def __init__(
+        self,
+        wire: str,
+        fold: Fold,
+        fields: Mapping[str, bytes],
+        sent: Sequence[tuple[Message, int]],
+        tokens: TokenCount,
+        report: Report,
+    ) -> None:
+        self.wire = wire
+        self.fold = fold
+        """What it was made from."""
+        self.fields = fields
+        """What the request consists of, each field as its JSON."""
+        self.sent = sent
+        """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
+        self.tokens = tokens
+        """What the request takes: system prompt, tools, and all that is sent of the history."""
+        self.report = report
+
+    def __repr__(self) -> str:
+        turns = f"{len(self.report.turns_in)} of {len(self.report.turns_in) + len(self.report.turns_out)} turns"
+        return f"<{type(self).__name__}: {self.tokens} tokens, {turns}, frame {self.report.frame.number}>"
+
+    @property
+    def field(self) -> str:
+        """The field that holds the messages."""
+        return wire_named(self.wire).MESSAGES
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """The messages to send, as plain objects."""
+        said = self.fields[self.field]
+        # One text may be all there is: a flat prompt, or an input of Responses.
+        return [decoded(said)] if said[:1] == b'"' else [decoded(item) for item in items(said)]
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """What to splat into the provider's SDK beside model and settings: messages, system prompt and tools."""
+        return {
+            name: self.messages if value[:1] == b"[" and name == self.field else decoded(value)
+            for name, value in self.fields.items()
+            if name == self.field or not is_empty(value)
+        }
+
+    @cached_property
+    def body(self) -> bytes:
+        """The request's exact bytes."""
+        return object_of(self.fields)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body, about: its fields without what stands between them."""
+        return sum(map(len, self.fields.values()))
+
+    def since(self, before: Prepared, counter: Counter, prices: Prices) -> Difference:
+        """What is different in it from the request before: what entered, left, stayed cached, and what that costs."""
+        fixed = sum(self.report.ledger.row(name).used.value for name in ("system", "tools"))
+        return diff(before.said(), self.said(), counter.message, prices=prices, fixed=fixed)
+
+    def said(self) -> list[Message]:
+        """Its messages without the system prompt."""
+        return [message for message, _ in self.sent if message.role != "system"]
+
+
+def is_empty(value: bytes) -> bool:
+    """Whether a field says nothing."""
+    return value in (b"null", b"[]", b'""')
+
+
+def decoded(item: bytes | msgspec.Raw) -> Any:
+    """JSON as plain objects; Python's own parser takes the numbers that are too large for others."""
+    try:
+        return msgspec.json.decode(item)
+    except msgspec.ValidationError:
+        return json.loads(bytes(item))

@@ -1,0 +1,64 @@
+"""What a window is made for: a model, a policy, and what stands beside the conversation."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.core.message import Message
+from sash.core.policy import Limits, Policy, limits_of
+from sash.core.sources import Source
+from sash.core.tokens import Counter, TokenCount, total
+from sash.counters import Choice, counter_for
+from sash.wire import Tool, wire_named
+from sash.wire.json_text import as_json
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """All that shapes a window beside what is said in it."""
+
+    model: str = ""
+    policy: Policy = Policy()
+    system: tuple[Message, ...] = ()
+    """The system prompt, where it does not stand among the messages."""
+    tools: tuple[Tool, ...] = ()
+    sources: tuple[Source, ...] = ()
+    answer: int = 0
+    """The largest answer that is asked for; 0: what the model's reserve says."""
+
+    def choice(self) -> Choice:
+        """What counts for the model."""
+        return counter_for(self.model, counter=self.policy.counter)
+
+    def tool_tokens(self, counter: Counter) -> TokenCount:
+        """What the tools take, each written as on its own wire."""
+        return counter.tools([wire_named(tool.wire).write_tool(tool) for tool in self.tools])
+
+    def fixed(self, counter: Counter, listed: tuple[TokenCount, ...] = ()) -> TokenCount:
+        """
+        What a request takes before anything is said.
+
+        Some wires have system prompts among the messages: those are `listed`, already counted.
+        """
+        said = map(counter.message, self.system)
+        return total((*said, *listed, self.tool_tokens(counter), TokenCount(counter.priming)))
+
+    def limits(self, choice: Choice, fixed: TokenCount) -> Limits:
+        """The policy's sizes for the model."""
+        known = choice.model.limits
+        window = None if choice.model.default_window else known.window
+        answer = self.answer
+        if known.max_input is not None and self.policy.window is None:
+            # Some models read less than their window holds.
+            answer = max(answer, known.window - known.max_input)
+        return limits_of(self.policy, window=window, max_output=known.max_output, fixed=fixed.value, answer=answer)
+
+
+def system_prompt(system: object, wire: str) -> tuple[Message, ...]:
+    """A system prompt as the provider takes it: words, or blocks; nothing where it is empty."""
+    if not system:
+        return ()
+    written = msgspec.json.encode(system) if isinstance(system, str) else as_json(system)
+    spoken = wire_named(wire)
+    if spoken.SYSTEM:
+        return (spoken.read_system(written),)
+    return (spoken.read_message(b'{"role":"system","content":' + written + b"}"),)

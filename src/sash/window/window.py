@@ -1,0 +1,155 @@
+"""
+A window: a fold with its setup. It takes messages and answers what can be asked about them.
+
+The one way from a log to a request. `fit` folds a history that came whole, a command folds a
+file line by line, a thread adds the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sash.core.difference import Difference
+from sash.core.explain import ExplainedTurn, Explanation, explain
+from sash.core.fold import Fold
+from sash.core.frame import Frame
+from sash.core.message import Message
+from sash.core.past import Past
+from sash.core.policy import Limits
+from sash.core.pressure import Pressure, pressure_of
+from sash.core.size import Size, size_of
+from sash.core.state import FoldState, Lookup
+from sash.core.tokens import Counter, TokenCount
+from sash.counters import Choice
+from sash.errors import BodyTooLarge, WindowOverflow
+from sash.window.context import Context
+from sash.window.outgoing import Outgoing
+from sash.window.prepared import Prepared
+from sash.window.setup import Setup
+
+
+class Window:
+    """What the model sees of a log, as it grows."""
+
+    def __init__(self, setup: Setup, *, choice: Choice | None = None, fold: Fold | None = None) -> None:
+        self.setup = setup
+        self.choice = choice or setup.choice()
+        if fold is None:
+            limits = setup.limits(self.choice, setup.fixed(self.counter))
+            fold = Fold(setup.policy, limits, self.counter)
+        self.fold = fold
+
+    @classmethod
+    def resumed(cls, setup: Setup, state: FoldState, lookup: Lookup) -> Window:
+        """The window that had this state."""
+        choice = setup.choice()
+        listed = tuple(TokenCount(kept.size.tokens, kept.size.exact) for kept in state.system)
+        limits = setup.limits(choice, setup.fixed(choice.counter, listed))
+        fold = Fold.resumed(state, setup.policy, limits, choice.counter, lookup)
+        return cls(setup, choice=choice, fold=fold)
+
+    def copy(self) -> Window:
+        """A window that goes on by itself from here."""
+        return Window(self.setup, choice=self.choice, fold=self.fold.copy())
+
+    @property
+    def counter(self) -> Counter:
+        """What counts for the model."""
+        return self.choice.counter
+
+    @property
+    def frame(self) -> Frame:
+        """The frame in force."""
+        return self.fold.frame
+
+    def fixed(self) -> TokenCount:
+        """What a request takes before anything is said."""
+        return self.setup.fixed(self.counter, self._listed())
+
+    def limits(self) -> Limits:
+        """The policy's sizes for the model and for what stands beside the conversation."""
+        return self.setup.limits(self.choice, self.fixed())
+
+    def _listed(self) -> tuple[TokenCount, ...]:
+        return tuple(TokenCount(live.size.tokens, live.size.exact) for live in self.fold.system)
+
+    def add(
+        self, message: Message, at: float | None = None, *, size: Size | None = None, position: int | None = None
+    ) -> Frame | None:
+        """One more message; the frame it leads to, if it leads to one."""
+        fold, prompts = self.fold, len(self.fold.system)
+        frame = fold.add(message, size or size_of(message, self.counter), at, position=position)
+        if len(fold.system) > prompts:
+            # A system prompt among the messages stands in every request from now on.
+            fold.limits = self.limits()
+        return frame
+
+    def outgoing(self, wire: str) -> Outgoing:
+        """The request on that wire, being made."""
+        return Outgoing(setup=self.setup, counter=self.counter, wire=wire)
+
+    def prepared(self, wire: str) -> Prepared:
+        """
+        The request at this point of the log.
+
+        Only reads: where a request alone would be too large, it gives way and the window does
+        not. Raises `WindowOverflow` when what may not be left out is already too large.
+        """
+        outgoing, fold = self.outgoing(wire), self.fold
+        prepared = outgoing.prepared(fold)
+        over = self._over(prepared, fold)
+        if over > 0:
+            # More stands beside history than was allowed for, or a call is open: this one request gives way for it.
+            low = max(0, self.fold.tokens - over - fold.limits.summary - fold.limits.step_digest)
+            fold = fold.copy()
+            planned = fold.plan("window", low=low)
+            if planned is not None:
+                fold.make(planned)
+                prepared = outgoing.prepared(fold)
+        limits = fold.limits
+        if self._over(prepared, fold) > 0:
+            raise WindowOverflow(
+                fixed=self.fixed(), tokens=prepared.tokens, window=limits.window, reserve=limits.reserve
+            )
+        if prepared.size > self.setup.policy.body_bytes:
+            raise BodyTooLarge(size=prepared.size, limit=self.setup.policy.body_bytes)
+        return prepared
+
+    def _over(self, prepared: Prepared, fold: Fold) -> int:
+        return prepared.tokens.value - fold.limits.hard
+
+    def explain(self, log: Sequence[Message] = (), *, past: Past | None = None, stored: bool = False) -> Explanation:
+        """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
+        return explain(self.fold, log, past=past, stored=stored)
+
+    def turns(self, *, past: Past | None = None, stored: bool = False) -> tuple[ExplainedTurn, ...]:
+        """All turns, evicted ones too, each with where it stands and why."""
+        return self.explain(past=past, stored=stored).turns
+
+    def context(self) -> Context:
+        """Where the tokens of the next request go."""
+        fold, ledger = self.fold, self.outgoing("").settled(self.fold).ledger
+        return Context(
+            model=self.choice.model.name,
+            counter=self.counter.id,
+            counter_why=self.choice.why,
+            used=ledger.used,
+            window=fold.limits.window,
+            window_known=fold.limits.window_known,
+            high=fold.limits.high,
+            low=fold.limits.low,
+            frame=fold.frame.number,
+            boundary=fold.frame.boundary,
+            turns=len(fold.turns),
+            messages=sum(1 for _ in fold.window()),
+            ledger=ledger,
+            pressure=pressure_of(ledger.used, fold.limits.window),
+        )
+
+    def pressure(self) -> Pressure:
+        """How full the window is."""
+        return self.context().pressure
+
+    def difference(self, before: Prepared, after: Prepared) -> Difference:
+        """What is different in a request from the one before it, and what that costs."""
+        return after.since(before, self.counter, self.setup.policy.prices)
