@@ -2,15 +2,18 @@
 
 from sash.wire.check import Problem, check
 from sash.wire.conversation import Conversation, Repair, Tool
+from sash.wire.prepare import Preparing, Sent, prepare
 from sash.wire.read import Body, model_of, read, read_list, read_tools, take_apart
 from sash.wire.registry import WIRES, Wire, wire_named
-from sash.wire.repair import Repaired, Rules, repair
-from sash.wire.write import Sent, carry_tools, prepare, replaced, write, write_fields
+from sash.wire.repair import Repaired, repair
+from sash.wire.rules import Rules
+from sash.wire.write import carry_tools, replaced, write, write_fields
 
 __all__ = [
     "WIRES",
     "Body",
     "Conversation",
+    "Preparing",
     "Problem",
     "Repair",
     "Repaired",

@@ -15,7 +15,7 @@ from sash.wire.check import Problem, check
 from sash.wire.conversation import Shaped, Tool
 from sash.wire.json_text import present
 from sash.wire.overlay import lay_over, written
-from sash.wire.repair import Repaired, Rules
+from sash.wire.rules import Rules
 
 NAME = "anthropic"
 MESSAGES = "messages"
@@ -329,11 +329,6 @@ def _take(block: Image | Document) -> Block | None:
 
 
 _DOCUMENTS = frozenset({"application/pdf", "text/plain"})
-
-
-def tidy(messages: Sequence[Message]) -> Repaired:
-    """Nothing of this wire's own to set right before the general repair."""
-    return Repaired(tuple(messages))
 
 
 def problems(messages: Sequence[Message]) -> tuple[Problem, ...]:

@@ -2,17 +2,20 @@
 Would the provider take it? The last look at every outgoing request.
 
 Written apart from `repair` on purpose: it looks at what is about to be sent and knows
-nothing of how it came to be.
+nothing of how it came to be. Each message is looked at once: a request that grew is
+checked where it grew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Self
 
 import msgspec
 
 from sash.core.message import Message, Opaque, Text, Thinking, ToolCall, ToolResult
-from sash.wire.repair import Rules
+from sash.wire.rules import Rules
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -23,107 +26,214 @@ class Problem(msgspec.Struct, frozen=True):
     what: str
 
 
-def check(messages: Sequence[Message], rules: Rules) -> tuple[Problem, ...]:
+def check(messages: Iterable[Message], rules: Rules) -> tuple[Problem, ...]:
     """Everything the provider would refuse; empty for a valid request."""
-    start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
-    spoken = list(enumerate(messages))[start:]
-    problems = [*_unique_ids(messages), *_contents(spoken, rules)]
-    if rules.starts_with_user and not spoken:
-        problems.append(Problem(start, "no message besides the system prompt"))
-    if rules.starts_with_user and spoken and spoken[0][1].role != "user":
-        problems.append(Problem(start, "the first message is not the user's"))
-    if rules.results_anywhere:
-        problems += _loose_pairs(spoken, rules)
-    else:
-        problems += _joined_pairs(spoken) if rules.joins_runs else _strict_pairs(spoken)
-    return tuple(problems)
+    checking = Checking(rules)
+    for message in messages:
+        checking.take(message)
+    return checking.problems()
 
 
-def _unique_ids(messages: Sequence[Message]) -> Iterator[Problem]:
-    ids: set[str] = set()
-    for place, message in enumerate(messages):
-        for block in message.blocks:
-            if type(block) is ToolCall:
-                if block.id in ids:
-                    yield Problem(place, f"call id {block.id!r} is not unique")
-                ids.add(block.id)
+class Checking:
+    """The check of a request that grows at its end."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.place = 0
+        """Of the next message in the request."""
+        self.found: list[Problem] = []
+        self.ids: set[str] = set()
+        """Of all calls."""
+        self.items: set[str] = set()
+        """Ids of all items, where items have some."""
+        self.spoken = False
+        """Somebody but the system has said something."""
+        self.reasoning = False
+        """What the last message led to has to come next."""
+        self.pairs = _pairs(rules)
+
+    def copy(self) -> Checking:
+        """A check that goes on by itself from here."""
+        twin = copy(self)
+        twin.found, twin.pairs = self.found[:], self.pairs.copy()
+        twin.ids, twin.items = self.ids.copy(), self.items.copy()
+        return twin
+
+    def take(self, message: Message) -> None:
+        """One more message."""
+        rules, role, blocks = self.rules, message.role, message.blocks
+        if not self.spoken and role != "system":
+            self.spoken = True
+            if rules.starts_with_user and role != "user":
+                self._refuse("the first message is not the user's")
+        opened: list[str] = []
+        closed: list[str] = []
+        opaque = False
+        for block in blocks:
+            kind = type(block)
+            if kind is ToolResult:
+                closed.append(block.call_id)  # type: ignore[union-attr]  # mypy does not narrow by `kind is`
+            elif kind is ToolCall:
+                opened.append(block.id)  # type: ignore[union-attr]  # as above
+            elif kind is Opaque:
+                opaque = True
+        if opened or closed:
+            self._take_calls(role, opened, closed)
+        if opaque:
+            opened, closed = message.opened(), message.closed()
+        if self.spoken:
+            if not blocks or rules.refuses_blank_text or role == "meta":
+                self._take_words(message)
+            if opened or closed or opaque or rules.joins_runs or self.pairs.waiting:
+                for what in self.pairs.take(message, opened, closed):
+                    self._refuse(what)
+        if rules.thinking_leads or rules.item_id is not None:
+            self._take_item(message)
+        self.place += 1
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything the provider would refuse, if nothing came after it."""
+        if self.rules.takes_anything:
+            return ()
+        found = self.found[:]
+        if self.rules.starts_with_user and not self.spoken:
+            found.append(Problem(self.place, "no message besides the system prompt"))
+        if self.reasoning:
+            found.append(Problem(self.place - 1, _DANGLING))
+        if self.pairs.waiting:
+            found.append(Problem(self.place, f"no result of {', '.join(self.pairs.waiting)} {self.pairs.END}"))
+        return tuple(found)
+
+    def _refuse(self, what: str) -> None:
+        self.found.append(Problem(self.place, what))
+
+    def _take_calls(self, role: str, opened: list[str], closed: list[str]) -> None:
+        for call in opened:
+            if call in self.ids:
+                self._refuse(f"call id {call!r} is not unique")
+            self.ids.add(call)
+        if opened and role != "assistant" and self.spoken:
+            self._refuse(f"a call in a message of the {role}'s")
+        if closed and role == "assistant":
+            self._refuse("a result in a message of the assistant's")
+
+    def _take_words(self, message: Message) -> None:
+        role = message.role
+        if role == "meta":
+            self._refuse("metadata is never sent")
+        if not message.blocks and (role == "assistant" or (role == "user" and self.rules.refuses_empty_user)):
+            self._refuse("the message is empty")
+        if self.rules.refuses_blank_text:
+            for block in message.blocks:
+                # Beside thinking a blank text is a separator that must go back as it came.
+                if type(block) is Text and not block.text.strip() and not _thinks(message):
+                    self._refuse("a text is blank")
+
+    def _take_item(self, message: Message) -> None:
+        name = self.rules.item_id(message) if self.rules.item_id is not None else ""
+        if name and name in self.items:
+            self._refuse(f"item id {name!r} is not unique")
+        self.items.add(name)
+        if self.rules.thinking_leads:
+            if self.reasoning and message.role != "assistant":
+                self.found.append(Problem(self.place - 1, _DANGLING))
+            self.reasoning = _thinks(message)
 
 
-def _contents(spoken: Sequence[tuple[int, Message]], rules: Rules) -> Iterator[Problem]:
-    for place, message in spoken:
-        if message.role == "meta":
-            yield Problem(place, "metadata is never sent")
-        if not message.blocks and (
-            message.role == "assistant" or (message.role == "user" and rules.refuses_empty_user)
-        ):
-            yield Problem(place, "the message is empty")
-        signed = any(type(block) is Thinking for block in message.blocks)
-        for block in message.blocks:
-            if type(block) is Text and rules.refuses_blank_text and not block.text.strip() and not signed:
-                yield Problem(place, "a text is blank")
-            elif type(block) is ToolCall and message.role != "assistant":
-                yield Problem(place, f"a call in a message of the {message.role}'s")
-            elif type(block) is ToolResult and message.role == "assistant":
-                yield Problem(place, "a result in a message of the assistant's")
+_DANGLING = "reasoning without the item it led to"
 
 
-def _strict_pairs(spoken: Sequence[tuple[int, Message]]) -> Iterator[Problem]:
+def _thinks(message: Message) -> bool:
+    return any(type(block) is Thinking for block in message.blocks)
+
+
+class _Pairs:
     """Right after an assistant's calls come their results, nothing between."""
-    waiting: list[str] = []
-    for place, message in spoken:
-        closed = list(message.closed())
+
+    END = "at the end"
+
+    def __init__(self) -> None:
+        self.waiting: list[str] = []
+        """Calls without a result so far."""
+
+    def copy(self) -> Self:
+        """Pairs that go on by themselves from here."""
+        twin = copy(self)
+        twin.waiting = self.waiting[:]
+        return twin
+
+    def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:  # noqa: ARG002  (some look at the message)
+        """What is wrong with it, after all that came before."""
+        problems = []
         for call in closed:
-            if call in waiting:
-                waiting.remove(call)
+            if call in self.waiting:
+                self.waiting.remove(call)
             else:
-                yield Problem(place, f"result of {call!r}, which no call before it asked for")
-        if not closed and waiting:
-            yield Problem(place, f"no result of {', '.join(waiting)} before the next message")
-            waiting = []
-        waiting += message.opened()
-    if waiting:
-        yield Problem(len(spoken), f"no result of {', '.join(waiting)} at the end")
+                problems.append(f"result of {call!r}, which no call before it asked for")
+        if self.waiting and not closed:
+            problems.append(f"no result of {', '.join(self.waiting)} before the next message")
+            self.waiting = []
+        self.waiting += opened
+        return problems
 
 
-def _joined_pairs(spoken: Sequence[tuple[int, Message]]) -> Iterator[Problem]:
+class _JoinedPairs(_Pairs):
     """Calls of one run of the assistant's messages are answered at the start of the next run."""
-    waiting: list[str] = []
-    answering = words = False
-    for place, message in spoken:
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answering = self.words = False
+
+    def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:
+        """As the run it stands in has it."""
+        problems = []
         if message.role == "assistant":
-            if answering and waiting:
-                yield Problem(place, f"no result of {', '.join(waiting)} before the assistant goes on")
-                waiting = []
-            waiting += message.opened()
-            answering = words = False
-            continue
-        answering = True
+            if self.answering and self.waiting:
+                problems.append(f"no result of {', '.join(self.waiting)} before the assistant goes on")
+                self.waiting = []
+            self.waiting += opened
+            self.answering = self.words = False
+            return problems
+        self.answering = True
+        if not closed:
+            self.words = self.words or bool(message.blocks)
+            return problems
         for block in message.blocks:
             call = block.call_id if type(block) is ToolResult else block.closes if type(block) is Opaque else ""
             if not call:
-                words = True
-                continue
-            if call not in waiting:
-                yield Problem(place, f"result of {call!r}, which no call just before it asked for")
-                continue
-            waiting.remove(call)
-            if words:
-                yield Problem(place, f"result of {call!r} stands after other blocks")
-    if waiting:
-        yield Problem(len(spoken), f"no result of {', '.join(waiting)} at the end")
+                self.words = True
+            elif call not in self.waiting:
+                problems.append(f"result of {call!r}, which no call just before it asked for")
+            else:
+                self.waiting.remove(call)
+                if self.words:
+                    problems.append(f"result of {call!r} stands after other blocks")
+        return problems
 
 
-def _loose_pairs(spoken: Sequence[tuple[int, Message]], rules: Rules) -> Iterator[Problem]:
+class _LoosePairs(_Pairs):
     """Every call has its result somewhere after it, every result its call before it."""
-    waiting: list[str] = []
-    unseen = False
-    for place, message in spoken:
-        for call in message.closed():
-            if call in waiting:
-                waiting.remove(call)
-            elif not unseen:
-                yield Problem(place, f"result of {call!r}, which no call before it asked for")
-        unseen = unseen or any(type(block) is Opaque and block.kind in rules.unseen for block in message.blocks)
-        waiting += message.opened()
-    if waiting:
-        yield Problem(len(spoken), f"no result of {', '.join(waiting)} anywhere")
+
+    END = "anywhere"
+
+    def __init__(self, kinds: frozenset[str]) -> None:
+        super().__init__()
+        self.kinds, self.unseen = kinds, False
+
+    def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:
+        """Wherever it stands."""
+        problems = []
+        for call in closed:
+            if call in self.waiting:
+                self.waiting.remove(call)
+            elif not self.unseen:
+                problems.append(f"result of {call!r}, which no call before it asked for")
+        self.unseen = self.unseen or any(type(block) is Opaque and block.kind in self.kinds for block in message.blocks)
+        self.waiting += opened
+        return problems
+
+
+def _pairs(rules: Rules) -> _Pairs:
+    if rules.results_anywhere:
+        return _LoosePairs(rules.unseen)
+    return _JoinedPairs() if rules.joins_runs else _Pairs()

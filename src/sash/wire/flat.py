@@ -16,12 +16,12 @@ from sash.errors import InvalidMessage, InvalidRequest
 from sash.wire import json_text
 from sash.wire.check import Problem
 from sash.wire.conversation import Shaped, Tool
-from sash.wire.repair import Repaired, Rules
+from sash.wire.rules import Rules
 
 NAME = "flat"
 MESSAGES = "prompt"
 SYSTEM = ""
-RULES = Rules(joins_runs=True, tools=False)
+RULES = Rules(joins_runs=True, tools=False, takes_anything=True)
 
 RECENT_TURNS = 10
 MAX_CHARS = 20_000
@@ -168,11 +168,6 @@ def shape(message: Message) -> Shaped:
 
 def _name(block: Block) -> str:
     return str(block.__struct_config__.tag)
-
-
-def tidy(messages: Sequence[Message]) -> Repaired:
-    """Nothing to set right."""
-    return Repaired(tuple(messages))
 
 
 def problems(_: Sequence[Message]) -> tuple[Problem, ...]:

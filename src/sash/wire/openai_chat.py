@@ -15,7 +15,7 @@ from sash.wire.check import Problem, check
 from sash.wire.conversation import ANY_ARGUMENTS, Shaped, Tool
 from sash.wire.json_text import present
 from sash.wire.overlay import lay_over, written
-from sash.wire.repair import Repaired, Rules
+from sash.wire.rules import Rules
 
 NAME = "openai-chat"
 MESSAGES = "messages"
@@ -296,11 +296,6 @@ def _take(block: Image | Document, wire: str) -> Block | None:
     if block.data:
         return words_of(block) if block.media_type == "text/plain" else block
     return block if by_id(block) and wire != "anthropic" else None
-
-
-def tidy(messages: Sequence[Message]) -> Repaired:
-    """Nothing of this wire's own to set right before the general repair."""
-    return Repaired(tuple(messages))
 
 
 def problems(messages: Sequence[Message]) -> tuple[Problem, ...]:

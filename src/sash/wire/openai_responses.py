@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -12,22 +12,14 @@ from sash.errors import InvalidMessage
 from sash.wire import json_text
 from sash.wire.carry import by_id, carried, data_url, inline, inline_document, told, words_of
 from sash.wire.check import Problem, check
-from sash.wire.conversation import ANY_ARGUMENTS, Repair, Shaped, Tool
+from sash.wire.conversation import ANY_ARGUMENTS, Shaped, Tool
 from sash.wire.json_text import present
 from sash.wire.overlay import lay_over, written
-from sash.wire.repair import Repaired, Rules
+from sash.wire.rules import Rules
 
 NAME = "openai-responses"
 MESSAGES = "input"
 SYSTEM = "instructions"
-RULES = Rules(
-    joins_runs=True,
-    results_anywhere=True,
-    custom_results=True,
-    refuses_empty_user=True,
-    thinking_leads=True,
-    unseen=frozenset({"item_reference", "compaction"}),
-)
 
 
 class _Part(msgspec.Struct, gc=False):
@@ -77,6 +69,33 @@ _all_items = msgspec.json.Decoder(list[_Item])
 _loosely = msgspec.json.Decoder(_Loosely)
 _tool = msgspec.json.Decoder(_Tool)
 _text = msgspec.json.Decoder(str)
+
+
+def _item_id(message: Message) -> str:
+    if message.wire != NAME or message.source[:1] != b"{" or b'"id"' not in message.source:
+        return ""
+    return json_text.decode(_loosely, message.source)[0].id or ""
+
+
+def _without_id(message: Message) -> Message:
+    """Reasoning, and what we do not know, cannot go without its id: nothing of it is sent again."""
+    if message.blocks and type(message.blocks[0]) in (Thinking, Opaque):
+        return Message(role="meta")
+    kept = json_text.fields(message.source)
+    del kept["id"]
+    return msgspec.structs.replace(message, source=json_text.object_of(kept))
+
+
+RULES = Rules(
+    joins_runs=True,
+    results_anywhere=True,
+    custom_results=True,
+    refuses_empty_user=True,
+    thinking_leads=True,
+    unseen=frozenset({"item_reference", "compaction"}),
+    item_id=_item_id,
+    without_id=_without_id,
+)
 
 
 as_json = json_text.as_json
@@ -321,52 +340,6 @@ def _take(block: Image | Document, wire: str) -> Block | None:
     return words_of(block) if type(block) is Document and block.media_type == "text/plain" else block
 
 
-def tidy(messages: Sequence[Message]) -> Repaired:
-    """Item ids made unique: of two items with one id the later goes without, or is left out if it cannot."""
-    ids: set[str] = set()
-    whole: list[Message] = []
-    repairs: list[Repair] = []
-    for position, message in enumerate(messages):
-        name = _item_id(message)
-        if name and name in ids:
-            repairs.append(Repair(what="duplicate-item", message=position, why=f"item id {name!r} is not unique"))
-            kind = type(message.blocks[0]) if message.blocks else None
-            whole.append(Message(role="meta") if kind in (Thinking, Opaque) else _without_id(message))
-            continue
-        ids.add(name)
-        whole.append(message)
-    return Repaired(tuple(whole), tuple(repairs))
-
-
-def _without_id(message: Message) -> Message:
-    kept = json_text.fields(message.source)
-    del kept["id"]
-    return msgspec.structs.replace(message, source=json_text.object_of(kept))
-
-
-def _item_id(message: Message) -> str:
-    if message.wire != NAME or message.source[:1] != b"{" or b'"id"' not in message.source:
-        return ""
-    return json_text.decode(_loosely, message.source)[0].id or ""
-
-
 def problems(messages: Sequence[Message]) -> tuple[Problem, ...]:
     """Everything this provider would refuse."""
-    return (*check(messages, RULES), *_repeated_items(messages), *_dangling_reasoning(messages))
-
-
-def _repeated_items(messages: Sequence[Message]) -> Iterator[Problem]:
-    ids: set[str] = set()
-    for place, message in enumerate(messages):
-        name = _item_id(message)
-        if name and name in ids:
-            yield Problem(place, f"item id {name!r} is not unique")
-        ids.add(name)
-
-
-def _dangling_reasoning(messages: Sequence[Message]) -> Iterator[Problem]:
-    for place, message in enumerate(messages):
-        if any(type(block) is Thinking for block in message.blocks):
-            after = messages[place + 1] if place + 1 < len(messages) else None
-            if after is None or after.role != "assistant":
-                yield Problem(place, "reasoning without the item it led to")
+    return check(messages, RULES)

@@ -10,7 +10,7 @@ from sash.errors import UnknownWire
 from sash.wire import anthropic, flat, openai_chat, openai_responses
 from sash.wire.check import Problem
 from sash.wire.conversation import Shaped, Tool
-from sash.wire.repair import Repaired, Rules
+from sash.wire.rules import Rules
 
 
 class Wire(Protocol):
@@ -33,7 +33,6 @@ class Wire(Protocol):
     def read_tool(self, source: bytes) -> Tool: ...
     def write_tool(self, tool: Tool) -> bytes: ...
     def shape(self, message: Message) -> Shaped: ...
-    def tidy(self, messages: Sequence[Message]) -> Repaired: ...
     def problems(self, messages: Sequence[Message]) -> tuple[Problem, ...]: ...
 
 

@@ -11,42 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import msgspec
 
 from sash.core.message import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash
 from sash.wire.conversation import Repair
+from sash.wire.rules import Rules
 
 INTERRUPTED = by_sash("interrupted before it gave a result")
 ORPHAN = by_sash("a result was left out: no call waits for it")
 EMPTY = by_sash("an empty message")
 BEGINS = by_sash("the conversation begins here")
-
-
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider demands of the messages it is sent."""
-
-    results_in_user_messages: bool = False
-    """Results of one step stand in a message of the user's (Anthropic), not in one of their own each."""
-    joins_runs: bool = False
-    """Consecutive messages of one role count as one."""
-    results_anywhere: bool = False
-    """A result may stand anywhere after its call."""
-    custom_results: bool = False
-    """The result of a custom tool's call says that it is one (Responses)."""
-    thinking_leads: bool = False
-    """Reasoning is an item of its own and needs the item that it led to (Responses)."""
-    unseen: frozenset[str] = frozenset()
-    """Kinds of opaque items that stand for what the provider keeps: after one, a result may answer a call in it."""
-    system_leads: bool = False
-    """The system speaks before all others; what another wire lets it say later is told by the user's messages."""
-    starts_with_user: bool = False
-    refuses_blank_text: bool = False
-    refuses_empty_user: bool = False
-    tools: bool = True
-    """The model can be offered tools at all."""
-    id_forbidden: str = ""
-    """A pattern of characters that ids must not have."""
 
 
 class Repaired(msgspec.Struct, frozen=True):
@@ -71,14 +47,15 @@ class _Open(msgspec.Struct):
 
 def repair(messages: Iterable[Message], rules: Rules) -> Repaired:
     """The messages as their provider will take them."""
-    mending = _Mending(rules)
+    mending = Mending(rules)
     for position, message in enumerate(messages):
         mending.take(position, message)
-    return mending.finish()
+    mending.finish()
+    return Repaired(tuple(message for message in mending.sent if message is not None), tuple(mending.repairs))
 
 
-class _Mending:
-    """The state of one pass over a history."""
+class Mending:
+    """The repair of a history that grows at its end."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -97,34 +74,57 @@ class _Mending:
         self.started = False
         self.position = 0
 
+    def copy(self) -> Mending:
+        """A repair that goes on by itself from here."""
+        twin = copy(self)
+        twin.sent, twin.origins, twin.repairs = self.sent[:], self.origins[:], self.repairs[:]
+        twin.open, twin.held, twin.ids = self.open[:], self.held[:], self.ids.copy()
+        return twin
+
     def take(self, position: int, message: Message) -> None:
+        """One more message, which stands at this position of the history."""
         self.position = position
-        if message.role == "meta":
-            return
-        if message.role == "assistant":
+        role = message.role
+        if role == "assistant":
             self._take_assistant(message)
-        elif message.closed():
+            # As in `Grouping`: an assistant's next message goes on with its step only right after the last one.
+            self.after_assistant = True
+            return
+        if role == "meta":
+            return
+        self.after_assistant = False
+        if message.closed():
             self._take_results(message)
         elif self.open:
             self.held.append((position, message))
         else:
             self._send(message)
-        # As in `Grouping`: an assistant's next message goes on with its step only right after the last one.
-        self.after_assistant = message.role == "assistant"
 
-    def finish(self) -> Repaired:
+    def settled(self) -> int:
+        """How many of what is sent stand for good, whatever comes next."""
+        end = min([call.place for call in self.open]) if self.open else len(self.sent)
+        if self.rules.thinking_leads:
+            while end and ((message := self.sent[end - 1]) is None or _only_thinks(message)):
+                end -= 1
+        return end
+
+    def finish(self) -> None:
+        """Nothing comes any more."""
         self._close_step()
-        kept: list[Message] = []
-        for place in reversed(range(len(self.sent))):
+        if self.rules.thinking_leads:
+            self._drop_reasoning(len(self.sent))
+
+    def _drop_reasoning(self, end: int) -> None:
+        """Reasoning right before this place did not lead to anything."""
+        position = self.position
+        for place in reversed(range(end)):
             message = self.sent[place]
-            if message is None:
-                continue
-            if self.rules.thinking_leads and _only_thinks(message) and not (kept and kept[-1].role == "assistant"):
-                self.position = self.origins[place]
+            if message is not None:
+                if not _only_thinks(message):
+                    break
+                self.sent[place], self.position = None, self.origins[place]
                 self._note("dangling-reasoning", "reasoning without the item it led to was left out")
-                continue
-            kept.append(message)
-        return Repaired(tuple(reversed(kept)), tuple(self.repairs))
+        self.position = position
 
     def _take_assistant(self, message: Message) -> None:
         if self.open and not (self.rules.joins_runs and self.after_assistant):
@@ -224,6 +224,9 @@ class _Mending:
             return
         blocks = tuple(b for b in message.blocks if not (type(b) is Opaque and b.opens == call.given))
         self.sent[call.place] = message.edit(blocks) if blocks else None
+        after = next((said for said in self.sent[call.place + 1 :] if said is not None), None)
+        if not blocks and self.rules.thinking_leads and after is not None and after.role != "assistant":
+            self._drop_reasoning(call.place)
 
     def _release(self) -> None:
         held, self.held = self.held, []
@@ -248,6 +251,8 @@ class _Mending:
         self._put(message)
 
     def _put(self, message: Message) -> None:
+        if self.rules.thinking_leads and message.role != "assistant":
+            self._drop_reasoning(len(self.sent))
         self.sent.append(message)
         self.origins.append(self.position)
 

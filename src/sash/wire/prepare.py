@@ -1,0 +1,172 @@
+"""
+Messages as their provider takes them: in its shape, repaired, checked.
+
+A request mostly is the one before it with something added at its end. So it can be
+prepared as it grows: what was prepared stands, and only what is new is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+
+import msgspec
+
+from sash.core.message import Block, Message, Text, ToolResult, by_sash
+from sash.errors import InvalidRequest
+from sash.wire.check import Checking
+from sash.wire.conversation import Repair
+from sash.wire.registry import Wire, wire_named
+from sash.wire.repair import Mending
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that their provider will take, and what had to be done for it."""
+
+    messages: tuple[Message, ...]
+    repairs: tuple[Repair, ...] = ()
+
+
+def prepare(messages: Iterable[Message], wire: str) -> Sent:
+    """
+    The messages as this wire's provider takes them: in its shape, repaired, checked.
+
+    Raises `InvalidRequest` where no repair helps; nothing invalid leaves sash.
+    """
+    preparing = Preparing(wire)
+    for message in messages:
+        preparing.take(message)
+    return preparing.sent()
+
+
+class Preparing:
+    """A request prepared while it grows: what `prepare` makes of the whole, at the price of what is new."""
+
+    def __init__(self, wire: str) -> None:
+        self.wire = wire_named(wire)
+        self.taken = 0
+        """How many messages were given so far."""
+        self.messages: list[Message] = []
+        """What stands for good, as it is sent."""
+        self.places: list[int] = []
+        """Which of the messages that were given each is, or is made of."""
+        self.lost: list[Repair] = []
+        """What had to be left out for this wire."""
+        self.mending = Mending(self.wire.RULES)
+        self.checking = Checking(self.wire.RULES)
+        self._settled = 0
+        """How much of what was mended stands in `messages`."""
+        self._run: Message | None = None
+        """Shaped, but perhaps not all of it: what comes next may be a part of the same message."""
+        self._run_at = 0
+        self.items: set[str] = set()
+        """Ids of items, where they have some."""
+        self._spoken = False
+
+    def copy(self) -> Preparing:
+        """A request that grows by itself from here."""
+        twin = copy(self)
+        twin.messages, twin.places, twin.lost = self.messages[:], self.places[:], self.lost[:]
+        twin.mending, twin.checking = self.mending.copy(), self.checking.copy()
+        twin.items = self.items.copy()
+        return twin
+
+    def take(self, message: Message) -> None:
+        """One more message at the end."""
+        position, self.taken = self.taken, self.taken + 1
+        if self.wire.RULES.item_id is not None:
+            message = self._tidied(position, message)
+        if message.wire == self.wire.NAME or message.role == "meta":
+            if self._run is not None:
+                self._flush()
+            self._spoken = self._spoken or message.role != "system"
+            self.mending.take(position, message)
+        else:
+            self._shape(position, message)
+        self._settle()
+
+    def sent(self) -> Sent:
+        """What would be sent now; it can go on growing afterwards."""
+        whole = self
+        if self._run is not None or self._settled < len(self.mending.sent) or self.mending.open:
+            whole = self.copy()
+            whole.finish()
+        problems = whole.checking.problems()
+        if problems:
+            raise InvalidRequest(self.wire.NAME, tuple(problem.what for problem in problems))
+        return Sent(messages=tuple(whole.messages), repairs=(*whole.lost, *whole.mending.repairs))
+
+    def finish(self) -> None:
+        """Nothing comes any more."""
+        if self._run is not None:
+            self._flush()
+        self.mending.finish()
+        self._settle()
+
+    def _settle(self) -> None:
+        """What nothing can change any more is checked."""
+        mending = self.mending
+        end = mending.settled()
+        for place in range(self._settled, end):
+            message = mending.sent[place]
+            if message is not None:
+                self.checking.take(message)
+                self.messages.append(message)
+                self.places.append(mending.origins[place])
+        self._settled = end
+
+    def _tidied(self, position: int, message: Message) -> Message:
+        """Of two items with one id the later goes without."""
+        rules = self.wire.RULES
+        assert rules.item_id is not None
+        assert rules.without_id is not None
+        name = rules.item_id(message)
+        if name and name in self.items:
+            self.lost.append(Repair(what="duplicate-item", message=position, why=f"item id {name!r} is not unique"))
+            return rules.without_id(message)
+        self.items.add(name)
+        return message
+
+    def _shape(self, position: int, message: Message) -> None:
+        """A message of another wire in this one's shape; runs that the other wrote in pieces become one message."""
+        shaped = self.wire.shape(message)
+        name = self.wire.NAME
+        self.lost += [
+            Repair(what="left-out", message=position, why=f"{kind!r} of {message.wire!r} has no place on {name!r}")
+            for kind in shaped.lost
+        ]
+        for part in shaped.messages:
+            if self._run is not None and _one_run(self._run, part, self.wire):
+                self._run = Message(role=part.role, blocks=self._run.blocks + part.blocks)
+                continue
+            if self._run is not None:
+                self._flush()
+            if part.role == "system" and self.wire.RULES.system_leads and self._spoken:
+                words = (Text(by_sash("a message of the system's follows")), *part.blocks)
+                part = Message(role="user", blocks=words)  # noqa: PLW2901  (the same part, told as what it is)
+            self._spoken = self._spoken or part.role != "system"
+            self._run, self._run_at = part, position
+            if not _may_go_on(part, self.wire):
+                self._flush()
+
+    def _flush(self) -> None:
+        assert self._run is not None
+        self.mending.take(self._run_at, self._run)
+        self._run = None
+
+
+def _one_run(before: Message, part: Message, wire: Wire) -> bool:
+    """Whether both are pieces of one message on this wire."""
+    return before.role == part.role and _may_go_on(before, wire) and _may_go_on(part, wire)
+
+
+def _may_go_on(part: Message, wire: Wire) -> bool:
+    """Whether another wire may have more to say in the same message."""
+    rules = wire.RULES
+    if part.role == "assistant":
+        return not (rules.joins_runs and rules.results_anywhere)
+    return rules.results_in_user_messages and _only_results(part.blocks)
+
+
+def _only_results(blocks: tuple[Block, ...]) -> bool:
+    return bool(blocks) and all(type(block) is ToolResult for block in blocks)

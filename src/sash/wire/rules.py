@@ -1,0 +1,41 @@
+"""What each provider demands of the messages it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from sash.core.message import Message
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider demands of the messages it is sent."""
+
+    results_in_user_messages: bool = False
+    """Results of one step stand in a message of the user's (Anthropic), not in one of their own each."""
+    joins_runs: bool = False
+    """Consecutive messages of one role count as one."""
+    results_anywhere: bool = False
+    """A result may stand anywhere after its call."""
+    custom_results: bool = False
+    """The result of a custom tool's call says that it is one (Responses)."""
+    thinking_leads: bool = False
+    """Reasoning is an item of its own and needs the item that it led to (Responses)."""
+    unseen: frozenset[str] = frozenset()
+    """Kinds of opaque items that stand for what the provider keeps: after one, a result may answer a call in it."""
+    system_leads: bool = False
+    """The system speaks before all others; what another wire lets it say later is told by the user's messages."""
+    starts_with_user: bool = False
+    refuses_blank_text: bool = False
+    refuses_empty_user: bool = False
+    tools: bool = True
+    """The model can be offered tools at all."""
+    id_forbidden: str = ""
+    """A pattern of characters that ids must not have."""
+    takes_anything: bool = False
+    """One text is made of it all: there is nothing that could be refused."""
+    item_id: Callable[[Message], str] | None = None
+    """Reads the id of a message, where messages have ids of their own; empty where it has none."""
+    without_id: Callable[[Message], Message] | None = None
+    """A message whose id came before: without it, or nothing of it where it cannot go without."""
