@@ -7,6 +7,7 @@ Every error that sash raises on purpose.
     ├── InvalidPolicy         a policy that cannot be followed
     ├── InvalidRequest        what would go out is not a request that its provider takes
     ├── InvalidSetting        a setting that does not exist, or cannot have that value
+    ├── InvalidUpstream       an address that no provider can be reached at
     ├── MissingExtra          what was asked for needs a package that is not installed
     ├── ProviderError         a provider did not answer, or not with an answer
     │   ├── AnswerBroken      what came is no answer, or only a part of one
@@ -70,6 +71,14 @@ class InvalidRequest(SashError):
     def __init__(self, wire: str, problems: tuple[str, ...]) -> None:
         self.wire, self.problems = wire, problems
         super().__init__(f"not a valid request of {wire!r}: {'; '.join(problems)}")
+
+
+class InvalidUpstream(SashError, ValueError):
+    """An address that no provider can be reached at."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        self.url, self.problem = url, problem
+        super().__init__(f"{url!r} is no upstream: {problem}; an upstream looks like 'https://api.openai.com/v1'")
 
 
 class UnknownWire(SashError, ValueError):

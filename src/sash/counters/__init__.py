@@ -2,6 +2,7 @@
 
 from sash.counters.models import DEFAULT_WINDOW, Limits, Model, describe
 from sash.counters.registry import NAMES, Choice, counter_for
+from sash.counters.scaled import calibrated
 
 __all__ = [
     "DEFAULT_WINDOW",
@@ -9,6 +10,7 @@ __all__ = [
     "Choice",
     "Limits",
     "Model",
+    "calibrated",
     "counter_for",
     "describe",
 ]

@@ -31,6 +31,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     tools: object = None,
     sources: Sequence[Source] = (),
     max_tokens: int | None = None,
+    calibration: float = 1.0,
     on_frame: Callable[[Frame], None] | None = None,
 ) -> Fitted:
     """
@@ -39,8 +40,9 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     Takes the list of messages, or the whole body, that you would send: nothing of it is
     changed. Called again with the history grown, it keeps what it sent before, byte for
     byte, until the window has to slide. Raises `WindowOverflow` when what may not be
-    left out is already too large. `on_frame` is told of the frame that the newest message
-    led to. A `flat` prompt is made from messages of `openai-chat`.
+    left out is already too large. `calibration` is what the provider counts for each token
+    that we count, where usage has shown it. `on_frame` is told of the frame that the newest
+    message led to. A `flat` prompt is made from messages of `openai-chat`.
     """
     policy = policy if policy is not None else Policy()
     if not isinstance(policy, Policy):
@@ -55,6 +57,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         tools=carried,
         sources=tuple(sources),
         answer=answer,
+        calibration=calibration,
     )
     window = _folded(body, setup)
     prepared = window.prepared(wire)

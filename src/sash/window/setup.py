@@ -8,7 +8,7 @@ from sash.core.message import Message
 from sash.core.policy import Limits, Policy, limits_of
 from sash.core.sources import Source
 from sash.core.tokens import Counter, TokenCount, total
-from sash.counters import Choice, counter_for
+from sash.counters import Choice, calibrated, counter_for
 from sash.wire import Tool, wire_named
 from sash.wire.json_text import as_json
 
@@ -24,10 +24,12 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     answer: int = 0
     """The largest answer that is asked for; 0: what the model's reserve says."""
+    calibration: float = 1.0
+    """What the provider counts for each token that we count, where its usage has shown it."""
 
     def choice(self) -> Choice:
         """What counts for the model."""
-        return counter_for(self.model, counter=self.policy.counter)
+        return calibrated(counter_for(self.model, counter=self.policy.counter), self.calibration)
 
     def tool_tokens(self, counter: Counter) -> TokenCount:
         """What the tools take, each written as on its own wire."""

@@ -1,0 +1,1 @@
+"""HTTP: the threads API, the proxy and the page, on starlette and uvicorn."""

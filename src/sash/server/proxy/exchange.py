@@ -1,0 +1,276 @@
+"""One request to a model, through its window to the provider and back."""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from sash.errors import SashError
+from sash.server.proxy.courier import Answer, Errand
+from sash.server.proxy.frames import Frames
+from sash.server.proxy.headers import Raw, back, caller_of, onward
+from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
+from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
+from sash.server.proxy.overflow import overflow_in
+from sash.server.proxy.plan import Plan, planned, sketch_of, untouched
+from sash.server.proxy.proxy import Passed, Proxy
+from sash.server.proxy.refusals import Refusal, refusal_of
+from sash.server.proxy.setup import Upstream
+from sash.server.proxy.usage import UsageReader, error_in
+
+INLINE_BYTES = 32_000
+"""A body up to this size is fitted at once; a larger one in a thread, so that others do not wait for it."""
+MOST_ERROR_BYTES = 1_000_000
+MOST_ANSWER_BYTES = 64_000_000
+_PREAMBLE = (b"response.created", b"response.in_progress", b"response.queued")
+
+
+class Exchange:
+    """A route to a model: an ASGI application."""
+
+    def __init__(self, proxy: Proxy, wire: str, tenant: str = "", *, counts: bool = False) -> None:
+        """`counts`: it is asked how large a request would be; where the upstream cannot say, we do."""
+        self._proxy, self._wire, self._tenant, self._counts = proxy, wire, tenant, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        outlet = Outlet(send)
+        run = Run(self._proxy, self._wire, self._tenant, outlet, counts=self._counts)
+        try:
+            asked = await read_body(incoming(scope), receive, self._proxy.setup.body_bytes)
+            await until_gone(receive, run.answer(asked))
+        except Gone:
+            return
+        except Refusal as refusal:
+            await outlet.refuse(refusal, self._wire, [])
+        finally:
+            outlet.close()
+
+
+class Run:
+    """What is known of one exchange while it lasts."""
+
+    def __init__(self, proxy: Proxy, wire: str, tenant: str, outlet: Outlet, *, counts: bool = False) -> None:
+        self._proxy, self._wire, self._tenant, self._outlet = proxy, wire, tenant, outlet
+        self._counts = counts
+        self._waited = 0.0
+        self._asked: Incoming | None = None
+        self._plan: Plan | None = None
+        self._caller = ""
+        self._retried = False
+
+    async def answer(self, asked: Incoming) -> None:
+        """Fit it, send it, and pass the answer on."""
+        self._asked = asked
+        self._caller = caller_of(asked.headers, self._tenant)
+        status, reader = 0, UsageReader()
+        try:
+            self._plan = await self._planned(asked)
+            status = await self._exchange(asked, self._plan, reader)
+        except Refusal as refusal:
+            status = refusal.status
+            await self._outlet.refuse(refusal, self._wire, self._said())
+        except SashError as error:
+            ours = refusal_of(error, self._wire)
+            status = ours.status
+            await self._outlet.refuse(ours, self._wire, self._said())
+        finally:
+            plan = self._plan
+            await self._learn(plan, reader)
+            self._proxy.passed(
+                Passed(
+                    wire=self._wire,
+                    status=status,
+                    overhead_seconds=self._overhead(),
+                    usage=reader.usage,
+                    model="" if plan is None else plan.sketch.name,
+                    frame="" if plan is None else plan.label,
+                    changed=plan is not None and plan.changed,
+                    retried=self._retried,
+                )
+            )
+
+    async def _planned(self, asked: Incoming) -> Plan:
+        setup = self._proxy.setup
+        if setup.bypass or asked.header("x-sash-bypass").lower() in ("true", "1", "yes"):
+            return untouched(asked.body, self._wire, "bypass")
+        sketch = sketch_of(asked.plain)
+        if self._wire == "openai-responses" and sketch.continues_upstream:
+            return untouched(asked.body, self._wire, "upstream", sketch)
+        place = self._place(sketch.name)
+        lesson = self._proxy.learned.known(self._caller, place)
+        if lesson is None:
+            lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._caller, place)
+        if len(asked.plain) <= INLINE_BYTES:
+            plan = planned(asked.plain, self._wire, sketch, setup, lesson)
+        else:
+            plan = await asyncio.to_thread(planned, asked.plain, self._wire, sketch, setup, lesson)
+        return plan if plan.changed else msgspec.structs.replace(plan, body=asked.body)
+
+    async def _exchange(self, asked: Incoming, plan: Plan, reader: UsageReader) -> int:
+        """Send it, and pass on what comes back; the status that the client saw."""
+        if plan.sketch.streams:
+            self._outlet.stay_alive(self._proxy.setup.keepalive_seconds, self._said)
+        answer = await self._ask(asked, plan)
+        try:
+            if answer.status >= 300:
+                again = await self._pass_error(answer, plan)
+            elif answer.media_type == "text/event-stream":
+                again = await self._pass_stream(answer, plan, reader)
+            else:
+                again = await self._pass_body(answer, plan, reader)
+        finally:
+            await answer.close()
+        if again is not None:
+            self._retried, self._plan = True, again
+            return await self._exchange(asked, again, reader)
+        return answer.status
+
+    async def _ask(self, asked: Incoming, plan: Plan) -> Answer:
+        headers = onward(asked.headers, decoded=plan.body is not asked.body)
+        headers.append((b"accept-encoding", b"identity"))
+        errand = Errand(
+            upstream=self._upstream(plan.sketch.name),
+            method=asked.method,
+            path=asked.path,
+            query=asked.query,
+            headers=headers,
+            body=plan.body,
+        )
+        begun = perf_counter()
+        try:
+            return await self._proxy.courier.ask(errand)
+        finally:
+            self._waited += perf_counter() - begun
+
+    async def _pass_error(self, answer: Answer, plan: Plan) -> Plan | None:
+        body, whole = await answer.read(MOST_ERROR_BYTES)
+        if whole and (again := await self._smaller(plan, answer.status, body)) is not None:
+            return again
+        if self._counts and plan.fitted is not None and answer.status in (404, 405, 501):
+            counted = msgspec.json.encode({"input_tokens": plan.fitted.tokens.value})
+            length = (b"content-length", str(len(counted)).encode())
+            await self._outlet.start(200, [(b"content-type", b"application/json"), length, *self._said()])
+            await self._outlet.end(counted)
+            return None
+        if self._outlet.started:
+            # The client has heard a sign of life, so that the status has gone: it is told as the stream's last event.
+            words = body[:2_000].decode("utf-8", "replace")
+            raise Refusal(answer.status, f"{answer.upstream.origin} answered {answer.status}: {words}")
+        await self._head(answer, len(body) if whole else None)
+        if whole:
+            await self._outlet.end(body)
+        else:
+            await self._outlet.write(body)
+            async for chunk in answer.plain():
+                await self._outlet.write(chunk)
+            await self._outlet.end()
+        return None
+
+    async def _pass_body(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
+        """An answer that comes at once. It is judged before it is passed: an empty success would be believed."""
+        origin, media = answer.upstream.origin, answer.media_type
+        if media and media != "application/json" and not media.endswith("+json"):
+            raise Refusal(502, f"{origin} answered with {media[:80]!r} where a model's answer was expected")
+        if plan.sketch.streams:
+            raise Refusal(502, f"{origin} was asked for a stream and answered with none; ask it without `stream`")
+        begun = perf_counter()
+        body, whole = await answer.read(MOST_ANSWER_BYTES)
+        self._waited += perf_counter() - begun
+        if not whole:
+            raise Refusal(502, f"{origin} answered with more than {MOST_ANSWER_BYTES:,} bytes")
+        if body.lstrip()[:1] != b"{":
+            raise Refusal(502, f"{origin} answered {answer.status} with {'no JSON' if body.strip() else 'nothing'}")
+        reader.see_body(body)
+        await self._head(answer, len(body))
+        await self._outlet.end(body)
+        return None
+
+    async def _pass_stream(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
+        """A stream, frame by frame. Until its first word it may still turn out to be an overflow."""
+        frames, outlet = Frames(), self._outlet
+        held: list[bytes] = []
+        begun = perf_counter()
+        async for chunk in answer.plain():
+            self._waited += perf_counter() - begun
+            judged = outlet.started
+            for piece, whole in frames.feed(chunk):
+                if whole:
+                    reader.see_frame(piece)
+                    if not judged:
+                        error = error_in(piece)
+                        if error is not None and (again := await self._smaller(plan, 400, error)) is not None:
+                            return again
+                        judged = error is not None or not any(name in piece[:200] for name in _PREAMBLE)
+                else:
+                    judged = True
+                held.append(piece)
+            if held and judged:
+                if not outlet.started:
+                    await self._head(answer, None)
+                outlet.between_frames = frames.between
+                await outlet.write(b"".join(held))
+                held.clear()
+            begun = perf_counter()
+        rest = b"".join(held) + frames.rest()
+        if not outlet.started:
+            if not rest.strip():
+                raise Refusal(502, f"{answer.upstream.origin} answered {answer.status} with an empty stream")
+            await self._head(answer, None)
+        reader.see_frame(rest)
+        await outlet.end(rest)
+        return None
+
+    async def _smaller(self, plan: Plan, status: int, error: bytes) -> Plan | None:
+        """A smaller request, where the provider says that this one was too large: once, and never the same again."""
+        asked = self._asked
+        if self._retried or plan.fitted is None or self._outlet.started or asked is None:
+            return None
+        told = overflow_in(status, error)
+        if told is None:
+            return None
+        proxy, place = self._proxy, self._place(plan.sketch.name)
+        window = plan.fitted.report.window
+        lesson = proxy.learned.overflow(self._caller, place, told, estimate=plan.estimate, window=window)
+        await asyncio.to_thread(proxy.learned.keep, self._caller, place)
+        try:
+            again = await asyncio.to_thread(planned, asked.plain, self._wire, plan.sketch, proxy.setup, lesson)
+        except SashError:
+            # What may not be left out is too large: the provider's own words say it as well as ours.
+            return None
+        return again if again.body != plan.body else None
+
+    async def _learn(self, plan: Plan | None, reader: UsageReader) -> None:
+        report = None if plan is None else plan.report(reader.usage.context)
+        if plan is None or report is None or report.context is None:
+            return
+        place = self._place(plan.sketch.name)
+        if self._proxy.learned.usage(self._caller, place, report):
+            await asyncio.to_thread(self._proxy.learned.keep, self._caller, place)
+
+    async def _head(self, answer: Answer, length: int | None) -> None:
+        headers = [pair for pair in back(answer.headers) if pair[0] != b"content-encoding"]
+        if length is not None:
+            headers.append((b"content-length", str(length).encode()))
+        if answer.media_type == "" and answer.status < 300:
+            headers = [*headers, STREAM_HEADERS[0]] if length is None else headers
+        await self._outlet.start(answer.status, [*headers, *self._said()])
+
+    def _said(self) -> list[Raw]:
+        """What an answer says of us."""
+        told = [] if self._plan is None else self._plan.headers()
+        return [*told, (b"x-sash-overhead-ms", f"{self._overhead() * 1000:.2f}".encode())]
+
+    def _overhead(self) -> float:
+        """Seconds that we took ourselves: all but the waiting for the provider."""
+        return 0.0 if self._asked is None else max(0.0, perf_counter() - self._asked.at - self._waited)
+
+    def _upstream(self, model: str) -> Upstream:
+        return self._proxy.addresses.choose("anthropic" if self._wire == "anthropic" else "openai", model)
+
+    def _place(self, model: str) -> str:
+        """A model as lessons know it: the same name elsewhere may be another one."""
+        return f"{self._upstream(model).origin} {model}"

@@ -1,0 +1,67 @@
+"""
+Server-sent events, cut into frames without changing a byte.
+
+A frame goes on when it is complete: what a broken connection leaves of one is never shown to
+a client, whose parser would choke on it. A frame that grows past the limit goes on in pieces.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 1_000_000
+"""Bytes of one frame that are held back at the most."""
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+_OVERLAP = 3
+"""An end may begin in one chunk and finish in the next."""
+
+
+class Frames:
+    """Cuts a stream into frames. All that is given out, put together, is all that came in."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._held = b""
+        self._inside = False
+
+    @property
+    def between(self) -> bool:
+        """Whether what was given out so far ends with the end of a frame."""
+        return not self._inside
+
+    def feed(self, chunk: bytes) -> list[tuple[bytes, bool]]:
+        """What may go on now, each with whether it is a whole frame; a part of a longer one is not."""
+        at = max(0, len(self._held) - _OVERLAP)
+        held = self._held + chunk
+        given: list[tuple[bytes, bool]] = []
+        start = 0
+        for end in _END.finditer(held, at):
+            given.append((held[start : end.end()], not self._inside))
+            self._inside = False
+            start = end.end()
+        held = held[start:]
+        if len(held) > (_OVERLAP if self._inside else self._longest):
+            # All but what could be the beginning of an end.
+            given.append((held[:-_OVERLAP], False))
+            self._inside = True
+            held = held[-_OVERLAP:]
+        self._held = held
+        return given
+
+    def rest(self) -> bytes:
+        """What is left when the stream has ended: a last frame that lacks its empty line, or nothing."""
+        left, self._held = self._held, b""
+        return left
+
+
+def payload(frame: bytes) -> tuple[str, bytes]:
+    """A frame's event name and its data, as a client would read them."""
+    name, lines = "", []
+    for line in re.split(rb"\r\n|\n|\r", frame):
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            lines.append(value)
+        elif field == b"event":
+            name = value.decode("utf-8", "replace")
+    return name, b"\n".join(lines)

@@ -1,0 +1,48 @@
+"""What the proxy's routes share: its setup, its connections, and what it has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from sash.server.proxy.courier import Courier
+from sash.server.proxy.learned import Learned, Shelf
+from sash.server.proxy.setup import ProxySetup
+from sash.server.proxy.usage import Usage
+
+
+class Passed(msgspec.Struct, frozen=True, kw_only=True):
+    """An exchange that is over, in numbers: nothing of what was said, and nothing of who said it."""
+
+    wire: str
+    status: int
+    """0: the client left before there was any."""
+    overhead_seconds: float
+    usage: Usage
+    model: str = ""
+    frame: str = ""
+    changed: bool = False
+    retried: bool = False
+
+
+class Proxy:
+    """The state of a proxy. Made once, closed once."""
+
+    def __init__(
+        self, setup: ProxySetup, *, shelf: Shelf | None = None, on_passed: Callable[[Passed], None] | None = None
+    ) -> None:
+        self.setup = setup
+        self.addresses = setup.upstreams.resolved()
+        self.courier = Courier(setup)
+        self.learned = Learned(shelf)
+        self._on_passed = on_passed
+
+    def passed(self, exchange: Passed) -> None:
+        """Tell whoever counts."""
+        if self._on_passed is not None:
+            self._on_passed(exchange)
+
+    async def close(self) -> None:
+        """Close the connections to upstreams."""
+        await self.courier.close()

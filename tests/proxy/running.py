@@ -1,0 +1,68 @@
+"""A proxy that runs on a free port, in front of a scripted upstream."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import httpx2
+import uvicorn
+from starlette.applications import Starlette
+
+from sash.server.proxy import Passed, Proxy, ProxySetup, Upstreams, proxy_routes
+from tests.proxy.upstream import ScriptedUpstream
+
+
+class Served:
+    """A running proxy."""
+
+    def __init__(self, proxy: Proxy, port: int, passed: list[Passed]) -> None:
+        self.proxy, self.port, self.passed = proxy, port, passed
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def post(self, path: str, body: bytes, **headers: str) -> httpx2.Response:
+        given = {
+            "content-type": "application/json",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        with httpx2.Client(timeout=30) as client:
+            return client.post(self.url + path, content=body, headers=given)
+
+
+@contextmanager
+def served(setup: ProxySetup, **shelves: Any) -> Iterator[Served]:
+    """The proxy's routes alone, behind a real server."""
+    passed: list[Passed] = []
+    proxy = Proxy(setup, on_passed=passed.append, **shelves)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await proxy.close()
+
+    app = Starlette(routes=proxy_routes(proxy), lifespan=lifespan)
+    config = uvicorn.Config(app, port=0, log_level="error", ws="none", timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.005)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield Served(proxy, port, passed)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def setup_for(upstream: ScriptedUpstream, **changes: Any) -> ProxySetup:
+    """A proxy in front of it, with little patience."""
+    addresses = Upstreams(openai=upstream.openai, anthropic=upstream.anthropic)
+    return ProxySetup(upstreams=addresses, **{"connect_seconds": 2.0, "longest_wait_seconds": 1.0, **changes})
