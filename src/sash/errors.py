@@ -17,6 +17,7 @@ Every error that sash raises on purpose.
     │   ├── ProviderDown      it cannot be reached, or fails by itself
     │   └── RequestRefused    it does not take the request
     │       └── RequestTooLong   because its model cannot read that much
+    ├── ServerRefused         a server that would be open to strangers, or has no place to listen
     ├── StoreError            the store could not do what it was asked, and did nothing
     │   ├── Conflict          the thread has moved on since it was looked at
     │   ├── InvalidName       a name that not every database can hold
@@ -176,6 +177,10 @@ class UnreadableTokenizer(SashError, ValueError):
     def __init__(self, path: str, problem: str) -> None:
         self.path, self.problem = path, problem
         super().__init__(f"{path!r} cannot be used as a tokenizer: {problem}; point to a `tokenizer.json`")
+
+
+class ServerRefused(SashError):
+    """A server was not started: it would be open to strangers, or there is no place for it to listen."""
 
 
 class StoreError(SashError):

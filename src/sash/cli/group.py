@@ -15,6 +15,8 @@ COMMANDS = {
     "config": "sash.cli.config:config",
     "statusline": "sash.cli.statusline:statusline",
     "completion": "sash.cli.completion:completion",
+    "key": "sash.cli.key:key",
+    "serve": "sash.cli.serve:serve",
 }
 """Name of a command: the `module:function` that it is."""
 
