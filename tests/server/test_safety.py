@@ -18,7 +18,7 @@ from tests.server.serving import Running, running
 def test_a_public_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ServerRefused, match="sash key new"):
         refuse_open_door(ServerSetup(host=host))
-    refuse_open_door(ServerSetup(host=host, keys_required=True))
+    refuse_open_door(ServerSetup(host=host, require_key=True))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
@@ -75,7 +75,7 @@ def test_a_key_in_an_address_is_refused(server: Running, query: str) -> None:
 def test_only_who_shows_a_key_comes_in() -> None:
     store = MemoryStore()
     made = make_key(store, "alice", "laptop")
-    with running(ServerSetup(port=0, keys_required=True), store=store) as server:
+    with running(ServerSetup(port=0, require_key=True), store=store) as server:
         refused = server.ask("GET", "/metrics")
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
@@ -89,7 +89,7 @@ def test_only_who_shows_a_key_comes_in() -> None:
 
 def test_a_key_from_the_environment_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SASH_API_KEY", "sash_" + "e" * 40)
-    with running(ServerSetup(port=0, keys_required=True, store="memory:")) as server:
+    with running(ServerSetup(port=0, require_key=True, store="memory:")) as server:
         assert server.ask("GET", "/metrics", headers={"x-sash-key": "sash_" + "e" * 40}).status_code == 200
         assert server.ask("GET", "/metrics", headers={"x-sash-key": "sash_" + "f" * 40}).status_code == 401
 
@@ -99,7 +99,7 @@ def test_what_is_stored_of_a_key_does_not_open_the_door() -> None:
     made = make_key(store, "alice")
     assert made.key not in repr(vars(store))
     [digest] = store._keys
-    with running(ServerSetup(port=0, keys_required=True), store=store) as server:
+    with running(ServerSetup(port=0, require_key=True), store=store) as server:
         shown = {"authorization": f"Bearer sash_{digest.hex()}"}
         assert server.ask("GET", "/metrics", headers=shown).status_code == 401
 

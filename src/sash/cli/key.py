@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import msgspec
 
+from sash.cli.options import STORED, from_settings, settings_of
 from sash.errors import NotFound
-from sash.store import open_store
 
 
 @click.group()
@@ -15,17 +17,18 @@ def key() -> None:
 
 
 @key.command()
-@click.option("--store", default="sqlite:", show_default=True, help="The server's store.")
-@click.option("--tenant", default="", help="Whose threads it opens; each tenant sees only its own.")
+@from_settings(*STORED)
 @click.option("--label", default="", help="What you will know it by.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def new(store: str, tenant: str, label: str, as_json: bool) -> None:
+def new(label: str, as_json: bool, **options: Any) -> None:
     """Make a key and show it: once, for only its digest is kept."""
     from sash.server.keys import make_key
+    from sash.store import open_store
 
-    opened = open_store(store)
+    settings = settings_of(options, *STORED)
+    opened = open_store(settings.store())
     try:
-        made = make_key(opened, tenant, label)
+        made = make_key(opened, settings.text("tenant"), label)
     finally:
         opened.close()
     if as_json:
@@ -36,17 +39,19 @@ def new(store: str, tenant: str, label: str, as_json: bool) -> None:
 
 
 @key.command()
-@click.option("--store", default="sqlite:", show_default=True, help="The server's store.")
-@click.option("--tenant", default="", help="Whose it is.")
+@from_settings(*STORED)
 @click.argument("secret", metavar="KEY")
-def revoke(store: str, tenant: str, secret: str) -> None:
+def revoke(secret: str, **options: Any) -> None:
     """Let nobody in with KEY any more; servers notice within a second."""
     from sash.server.keys import digest_of
+    from sash.store import open_store
 
-    opened = open_store(store)
+    settings = settings_of(options, *STORED)
+    tenant = settings.text("tenant")
+    opened = open_store(settings.store())
     try:
         if not opened.revoke_key(tenant, digest_of(secret)):
-            raise NotFound("key of tenant", tenant)
+            raise NotFound("such key of the tenant", tenant)
     finally:
         opened.close()
     click.echo("revoked", err=True)

@@ -114,7 +114,7 @@ async def tenant_of(backend: Backend, request: Request) -> str:
     """As whom a request comes in."""
     key = shown_key(request.headers)
     if key is None:
-        if backend.setup.keys_required:
+        if backend.setup.require_key:
             raise Fault("UNAUTHORIZED", "show a key: `Authorization: Bearer sash_...`", headers=_CHALLENGE)
         return ""
     tenant = backend.doorkeeper.remembered(key)

@@ -40,7 +40,7 @@ class Guard:
         self.app = app
         names = {*LOOPBACK_NAMES, *map(str.lower, setup.allowed_hosts)}
         self._names = names | ({setup.host.lower()} if setup.is_loopback else set())
-        self._any_name = setup.keys_required and not setup.allowed_hosts
+        self._any_name = setup.require_key and not setup.allowed_hosts
         self._origins = frozenset(origin.rstrip("/").lower() for origin in setup.allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

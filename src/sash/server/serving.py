@@ -37,18 +37,18 @@ class _Server(uvicorn.Server):
         drain.cancel()
 
 
-def serve(setup: ServerSetup, *, log_level: str = "info", started: Callable[[str], None] | None = None) -> None:
+def serve(setup: ServerSetup, *, started: Callable[[str], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM; `started` is told the address once it can be called."""
     refuse_open_door(setup)
     listening = bind(setup)
     address = address_of(setup, listening)
     if setup.workers == 1:
-        _work(setup, log_level, [listening], None if started is None else partial(started, address))
+        _work(setup, [listening], None if started is None else partial(started, address))
         return
     if started is not None:
         started(address)
-    log_to_stderr(log_level)
-    Workers(partial(_work, setup, log_level), listening, setup.workers).run()
+    log_to_stderr(setup.log_level)
+    Workers(partial(_work, setup), listening, setup.workers).run()
 
 
 def bind(setup: ServerSetup) -> socket.socket:
@@ -76,12 +76,11 @@ def address_of(setup: ServerSetup, listening: socket.socket) -> str:
 
 def _work(
     setup: ServerSetup,
-    log_level: str,
     sockets: list[socket.socket] | None = None,
     started: Callable[[], None] | None = None,
 ) -> None:
     """One process' share."""
-    log_to_stderr(log_level)
+    log_to_stderr(setup.log_level)
     app = application(setup)
     config = uvicorn.Config(
         app,

@@ -6,7 +6,9 @@ import ipaddress
 
 import msgspec
 
+from sash.core.policy import Policy, policy_from
 from sash.errors import ServerRefused
+from sash.settings import Settings
 
 PORT = 7274
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -23,14 +25,12 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     base_url: str = ""
     """Of the provider; only the server's owner says where requests go."""
-    policy: str = "chat"
-    history_tokens: int | None = None
-    window: int | None = None
-    context_recent_turns: int = 10
-    """Under the policy `recent`: turns that are injected."""
-    context_max_chars: int = 20_000
+    policy: Policy = Policy.chat()
+    """Of threads that ask for none."""
+    policy_name: str = "chat"
     compact_max_chars: int = 4_000
-    keys_required: bool = False
+    """Characters of a summary that compact writes, where the request says nothing else."""
+    require_key: bool = False
     """Whether only those come in who show a key. A public address asks for it."""
     allowed_hosts: tuple[str, ...] = ()
     """Names beside the loopback ones by which clients may call the server."""
@@ -48,6 +48,7 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float = 20.0
     """How long running turns may take to end after the server was told to stop."""
     workers: int = 1
+    log_level: str = "info"
 
     @property
     def is_loopback(self) -> bool:
@@ -62,8 +63,54 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 def refuse_open_door(setup: ServerSetup) -> None:
     """A server that others can reach and that asks for no key is not started."""
-    if not setup.is_loopback and not setup.keys_required:
+    if not setup.is_loopback and not setup.require_key:
         raise ServerRefused(
             f"{setup.host!r} can be reached by others and no key is asked for; make a key with `sash key new` and "
             "start with --require-key, or listen on 127.0.0.1"
         )
+
+
+_AS_THEY_ARE = (
+    "host",
+    "port",
+    "provider",
+    "model",
+    "base_url",
+    "compact_max_chars",
+    "require_key",
+    "allowed_hosts",
+    "allowed_origins",
+    "max_body_bytes",
+    "max_running_turns",
+    "max_turns_per_tenant",
+    "wait_seconds",
+    "idle_seconds",
+    "drain_seconds",
+    "workers",
+    "log_level",
+)
+
+
+def setup_from(settings: Settings) -> ServerSetup:
+    """What a server is told by the settings in force."""
+    values = {name: settings.value(name) for name in _AS_THEY_ARE}
+    name = settings.text("policy")
+    policy = settings.policy()
+    if settings.where("policy") == "default":
+        # People talk to this one, so what they said long ago is recalled.
+        name, policy = "chat", replaced(Policy.chat(), settings)
+    elif name == "recent":
+        policy = replaced(
+            Policy.recent(turns=settings.value("context_recent_turns"), max_chars=settings.value("context_max_chars")),
+            settings,
+        )
+    return msgspec.convert(
+        {**values, "store": settings.store(), "policy": policy, "policy_name": name}, ServerSetup, strict=False
+    )
+
+
+def replaced(policy: Policy, settings: Settings) -> Policy:
+    """The policy with what was set beside it."""
+    given = {name: settings.value(name) for name in Policy.__struct_fields__ if settings.where(name) != "default"}
+    given.pop("budget", None)
+    return policy_from({name: getattr(policy, name) for name in Policy.__struct_fields__} | given)

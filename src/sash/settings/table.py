@@ -137,7 +137,40 @@ def _window() -> tuple[Setting, ...]:
     return tuple(rows)
 
 
-SETTINGS: tuple[Setting, ...] = (*_general(), *_pressure(), *_window())
+PROVIDERS = ("", "openai", "anthropic", "local", "echo")
+LEVELS = ("debug", "info", "warning", "error")
+
+_SERVER: tuple[tuple[str, Kind, object, str], ...] = (
+    ("host", "text", "127.0.0.1", "The address that the server listens on."),
+    ("port", "number", 7274, "Its port; 0 takes a free one."),
+    ("provider", "choice", "", "Who answers turns; left out: whoever has a key here, else local, else echo."),
+    ("base_url", "text", "", "The provider's address, where it is not the maker's own."),
+    ("context_recent_turns", "number", 10, "Under the policy `recent`: turns that are injected."),
+    ("context_max_chars", "number", 20_000, "Under the policy `recent`: characters of a prompt."),
+    ("compact_max_chars", "number", 4_000, "Characters of a summary that compact writes."),
+    ("require_key", "switch", False, "Let in only who shows a key; see `sash key`."),
+    ("allowed_hosts", "names", (), "Names, beside this machine's, by which clients may call the server."),
+    ("allowed_origins", "names", (), "Origins of web pages that may call it."),
+    ("max_body_bytes", "number", 32_000_000, "Of a request, also after decompression."),
+    ("max_running_turns", "number", 400, "Turns at once in one process."),
+    ("max_turns_per_tenant", "number", 200, "Turns at once of one tenant in one process."),
+    ("wait_seconds", "decimal", 0.0, "How long a turn waits for the one before it; then it is a conflict."),
+    ("idle_seconds", "decimal", 600.0, "A provider that says nothing for so long is given up."),
+    ("drain_seconds", "decimal", 20.0, "What running turns get to end after the server was told to stop."),
+    ("workers", "number", 1, "Processes that serve."),
+    ("log_level", "choice", "info", "What the server logs."),
+)
+
+
+def _server() -> tuple[Setting, ...]:
+    choices = {"provider": PROVIDERS, "log_level": LEVELS}
+    return tuple(
+        Setting(name=name, kind=kind, default=default, help=words, choices=choices.get(name, ()), group="server")
+        for name, kind, default, words in _SERVER
+    )
+
+
+SETTINGS: tuple[Setting, ...] = (*_general(), *_pressure(), *_window(), *_server())
 """In the order in which `sash config` lists them."""
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
