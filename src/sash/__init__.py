@@ -33,13 +33,17 @@ from sash.errors import (
     StoreReadOnly,
     StoreUnavailable,
     ThreadExists,
+    TranscriptError,
     UnknownCounter,
     UnknownFamily,
+    UnknownFormat,
     UnknownHandle,
     UnknownProvider,
     UnknownStore,
+    UnknownTranscript,
     UnknownWire,
     UnreadableTokenizer,
+    UnreadableTranscript,
     WindowOverflow,
 )
 from sash.version import __version__
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
+    from sash.transcripts import Entry, Transcript, open_transcript
     from sash.window import Report
 else:
     from sash.names import __getattr__  # noqa: F401  (Python asks it for names that are not there yet)
@@ -64,6 +69,7 @@ __all__ = [
     "Budget",
     "Conflict",
     "DamagedDatabase",
+    "Entry",
     "Fitted",
     "Frame",
     "InvalidMessage",
@@ -97,15 +103,21 @@ __all__ = [
     "StoreUnavailable",
     "ThreadExists",
     "TokenCount",
+    "Transcript",
+    "TranscriptError",
     "UnknownCounter",
     "UnknownFamily",
+    "UnknownFormat",
     "UnknownHandle",
     "UnknownProvider",
     "UnknownStore",
+    "UnknownTranscript",
     "UnknownWire",
     "UnreadableTokenizer",
+    "UnreadableTranscript",
     "WindowOverflow",
     "__version__",
     "count_tokens",
     "fit",
+    "open_transcript",
 ]

@@ -32,6 +32,10 @@ Every error that sash raises on purpose.
     │   ├── StoreFull         the disk is full
     │   ├── StoreReadOnly     it may be read but not written
     │   └── StoreUnavailable  it cannot be opened or reached
+    ├── TranscriptError       a session file could not be read at all
+    │   ├── UnknownFormat     no format has that name
+    │   ├── UnknownTranscript  the file is in no format that is known
+    │   └── UnreadableTranscript  it is not there, may not be read, or is too large
     ├── UnknownCounter        no counter has that name
     ├── UnknownFamily         no tokenizer family has that name
     ├── UnknownHandle         nothing in the log has that handle
@@ -358,3 +362,39 @@ class UnknownProvider(SashError, ValueError):
     def __init__(self, name: str, problem: str) -> None:
         self.name, self.problem = name, problem
         super().__init__(f"{name!r} is no provider: {problem}")
+
+
+class TranscriptError(SashError):
+    """A session file could not be read at all; what is damaged inside one raises nothing."""
+
+
+class UnreadableTranscript(TranscriptError, OSError):
+    """It is not there, may not be read, or is too large to be read in one piece."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"{name!r} cannot be read: {problem}")
+
+    def __str__(self) -> str:
+        return f"{self.name!r} cannot be read: {self.problem}"
+
+
+class UnknownTranscript(TranscriptError, ValueError):
+    """A file in no format that is known."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"{name!r} is no session file that sash knows; where you know its format, name it with `--format`"
+        )
+
+
+class UnknownFormat(TranscriptError, LookupError):
+    """No format of session files has that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no format is called {name!r}; there are {', '.join(map(repr, known))}")
+
+    def __str__(self) -> str:
+        return f"no format is called {self.name!r}; there are {', '.join(map(repr, self.known))}"

@@ -21,6 +21,7 @@ _HOMES = {
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
     "sash.window": ("Report",),
+    "sash.transcripts": ("Entry", "Transcript", "open_transcript"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

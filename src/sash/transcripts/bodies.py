@@ -1,0 +1,235 @@
+"""
+Messages as providers take them: a request's body, a list of messages, or one of either a line.
+
+A body that was logged with its answer (OpenHands, LiteLLM) is read with it, and with the usage it reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from sash.core.message import Message
+from sash.errors import InvalidMessage
+from sash.transcripts.about import About
+from sash.transcripts.asked import Asked
+from sash.transcripts.document import Document, document, items, taken
+from sash.transcripts.entry import Entry, Part, Usage
+from sash.transcripts.lines import lines, records
+from sash.transcripts.moment import moment
+from sash.transcripts.source import Source
+from sash.wire import json_text, read_tools, wire_named
+
+_any = msgspec.json.Decoder(Any)
+_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_HOLDS = ("messages", "input", "output", "conversations", "traj", "history")
+
+
+def read(source: Source, about: About, asked: Asked, wire: str) -> Iterator[Entry]:
+    """The messages of a file in this wire's JSON."""
+    if is_lines(source):
+        yield from _lines(source, about, wire, asked.part)
+        return
+    found = document(source, about)
+    if found.listed and found.items and _holds_more(found.items[0]):
+        found = chosen(found.items, asked.part, about)
+    yield from entries(found, about, wire)
+
+
+def _holds_more(item: bytes) -> bool:
+    """Whether an item of a list is a conversation itself."""
+    try:
+        return bool(json_text.fields(item).keys() & set(_HOLDS)) and b'"role"' in item
+    except InvalidMessage:
+        return False
+
+
+def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
+    """One of several conversations in a list: the first, unless another is named by its place."""
+    about.parts = tuple(Part(name=str(place), current=str(place) == (part or "0")) for place in range(len(bodies)))
+    place = int(part) if part.isdecimal() and int(part) < len(bodies) else 0
+    return taken(bodies[place], about)
+
+
+def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:
+    """One message a line, or one conversation a line, of which the first is read unless another is named."""
+    spoken = wire_named(wire)
+    bodies: list[Part] = []
+    for number, fields, text in records(source, about, _raw):
+        if fields.keys() & set(_HOLDS) and "role" not in fields and "type" not in fields:
+            name = str(len(bodies))
+            bodies.append(Part(name=name, current=name == (part or "0")))
+            if bodies[-1].current:
+                yield from entries(taken(text, about, number), about, wire)
+            continue
+        try:
+            message = spoken.read_message(text)
+        except InvalidMessage as error:
+            about.hurt(number, f"no message: {error}")
+            continue
+        yield Entry(message=message, at=_time(fields), line=number, key=_key(fields))
+    about.parts = tuple(bodies) if len(bodies) > 1 else ()
+
+
+def _time(fields: dict[str, msgspec.Raw]) -> float | None:
+    for name in ("timestamp", "created_at", "created"):
+        if name in fields:
+            return moment(_value(fields[name]))
+    return None
+
+
+def _key(fields: dict[str, msgspec.Raw]) -> str:
+    name = _value(fields.get("id", json_text.ABSENT))
+    return name if isinstance(name, str) else ""
+
+
+def _value(raw: bytes | msgspec.Raw) -> Any:
+    if not raw:
+        return None
+    try:
+        return json_text.decode(_any, raw)[0]
+    except InvalidMessage:
+        return None
+
+
+def entries(found: Document, about: About, wire: str) -> Iterator[Entry]:
+    """The messages of one body."""
+    spoken = wire_named(wire)
+    fields = found.fields
+    about.model = str(_value(fields.get("model", b"")) or about.model)
+    name = _value(fields.get("id", b"")) or _value(fields.get("instance_id", b""))
+    about.id = name if isinstance(name, str) else about.id
+    if spoken.SYSTEM and spoken.SYSTEM in fields and json_text.present(fields[spoken.SYSTEM]):
+        try:
+            about.system = spoken.read_system(fields[spoken.SYSTEM])
+        except InvalidMessage as error:
+            about.hurt(0, f"{spoken.SYSTEM}: {error}")
+    try:
+        about.tools = read_tools(fields.get("tools"), wire)
+    except InvalidMessage as error:
+        about.hurt(0, str(error))
+    given = found.items if found.listed else items(_said(fields, spoken.MESSAGES, wire), about)
+    place = 0
+    for place, item in enumerate(given, 1):
+        yield from entry(item, about, wire, place)
+    yield from _answers(fields, about, wire, place + 1)
+
+
+def _said(fields: Any, name: str, wire: str) -> bytes | None:
+    for holds in (name, "messages", "traj", "output"):
+        if holds in fields:
+            given: bytes = fields[holds]
+            if given[:1] == b'"' and wire == "openai-responses":
+                return json_text.list_of([given])
+            return given
+    return None
+
+
+def entry(item: bytes, about: About, wire: str, place: int) -> Iterator[Entry]:
+    """One message of a list; what is none is listed as damage."""
+    try:
+        message = wire_named(wire).read_message(item)
+    except InvalidMessage as error:
+        about.hurt(place, f"no message: {error}")
+        return
+    yield Entry(message=message, line=place)
+
+
+class _Choice(msgspec.Struct, gc=False):
+    message: msgspec.Raw = json_text.ABSENT
+
+
+class _Details(msgspec.Struct, gc=False):
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+    input_tokens_details: _Details | None = None
+
+
+class _Answer(msgspec.Struct, gc=False):
+    model: str | None = None
+    created: Any = None
+    choices: list[_Choice] = []
+    role: str | None = None
+    content: msgspec.Raw = json_text.ABSENT
+    output: msgspec.Raw = json_text.ABSENT
+    usage: _Usage | None = None
+
+
+_answer = msgspec.json.Decoder(_Answer)
+_KNOWN = ("role", "content", "tool_calls", "name", "refusal")
+
+
+def _answers(fields: Any, about: About, wire: str, place: int) -> Iterator[Entry]:
+    """What the model answered to a logged request, with the usage that came with it."""
+    if "response" not in fields:
+        return
+    try:
+        answer = json_text.decode(_answer, fields["response"])[0]
+    except InvalidMessage as error:
+        about.hurt(0, f"response: {error}")
+        return
+    model, at, usage = answer.model or "", moment(answer.created), reported(answer.usage)
+    about.model = model or about.model
+    for message in _answered(answer, about, wire):
+        yield Entry(message=message, at=at, model=model, usage=usage, line=place)
+        place, usage = place + 1, None
+
+
+def _answered(answer: _Answer, about: About, wire: str) -> Iterator[Message]:
+    spoken = wire_named(wire)
+    try:
+        for choice in answer.choices[:1]:
+            said = json_text.fields(choice.message)
+            kept = {name: said[name] for name in _KNOWN if name in said and json_text.present(said[name])}
+            yield spoken.read_message(json_text.object_of({"content": msgspec.Raw(b"null")} | kept))
+        if json_text.present(answer.output):
+            for item in json_text.items(answer.output):
+                yield spoken.read_message(item)
+        elif answer.role == "assistant" and json_text.present(answer.content):
+            yield spoken.read_message(json_text.object_of({"role": b'"assistant"', "content": answer.content}))
+    except InvalidMessage as error:
+        about.hurt(0, f"response: {error}")
+
+
+def reported(usage: _Usage | None) -> Usage | None:
+    """Usage as OpenAI, Anthropic or somebody between them tells it."""
+    if usage is None:
+        return None
+    details = usage.prompt_tokens_details or usage.input_tokens_details
+    cached = (details.cached_tokens or 0) if details is not None else 0
+    if usage.prompt_tokens is not None:
+        whole = usage.prompt_tokens
+        told = Usage(input=max(whole - cached, 0), output=usage.completion_tokens or 0, cache_read=cached)
+    else:
+        # Only Anthropic counts cached tokens apart from the input.
+        read, made = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        told = Usage(
+            input=max((usage.input_tokens or 0) - cached, 0),
+            output=usage.output_tokens or 0,
+            cache_read=cached or read,
+            cache_write=made,
+        )
+    return told if told.context else None
+
+
+def is_lines(source: Source) -> bool:
+    """Whether a file holds several JSON values, one a line."""
+    for seen, (_, text) in enumerate(lines(source, About())):
+        try:
+            msgspec.json.decode(text)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return seen > 0
+        if seen:
+            return True
+    return False

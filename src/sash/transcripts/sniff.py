@@ -1,0 +1,135 @@
+"""Which format a file is in, told by what stands in it and never by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from sash.transcripts.source import Source
+from sash.wire.json_text import mend_surrogates
+
+SQLITE = b"SQLite format 3\0"
+_LINES = 50
+"""So many lines are looked at; what comes first tells nearly always."""
+
+_CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+_CLAUDE = frozenset({"summary", "file-history-snapshot", "queue-operation", "attachment", "progress", "system"})
+_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference", "compaction"})
+_ANTHROPIC = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"})
+_OLD_CODEX = frozenset({"tool_call", "tool_result", "function_call", "function_result"})
+
+
+def format_of(source: Source) -> str:
+    """The format of a file; empty when it is none that we know."""
+    head = source.head()
+    if head.startswith(SQLITE):
+        return "opencode"
+    for seen, value in enumerate(_first_lines(head, whole=len(head) >= source.size and not source.packed)):
+        if isinstance(value, dict) and (name := _of_record(value)):
+            return name
+        if not seen and not isinstance(value, dict | list):
+            return ""
+        if isinstance(value, list):
+            break
+        if isinstance(value, dict) and (name := _of_body(value)):
+            return name
+    return _of_document(source)
+
+
+def _first_lines(head: bytes, *, whole: bool) -> Iterator[Any]:
+    """The values on the first lines that can be read."""
+    texts = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if not whole and len(texts) > 1:
+        texts.pop()
+    for text in texts[:_LINES]:
+        stripped = text.strip(b" \t\r\0")
+        if not stripped:
+            continue
+        try:
+            yield msgspec.json.decode(mend_surrogates(stripped))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            if stripped[:1] in (b"{", b"["):
+                # Torn, longer than the head, or the first line of a document on many lines.
+                continue
+
+
+def _of_record(record: dict[str, Any]) -> str:
+    """The format of a file with such a record on a line."""
+    kind = _kind(record)
+    if kind == "session" and ("id" in record or "cwd" in record):
+        return "pi"
+    if kind == "session_start" and "id" in record:
+        return "droid"
+    if kind in _CODEX and isinstance(record.get("payload"), dict):
+        return "codex"
+    if "projectHash" in record and "messages" not in record:
+        return "gemini"
+    if kind in ("user", "gemini", "info", "error", "warning") and "content" in record and "id" in record:
+        return "gemini"
+    if record.keys() & {"parentUuid", "leafUuid"} or (kind in _CLAUDE and "content" not in record):
+        return "claude-code"
+    message = record.get("message")
+    if kind in ("user", "assistant") and isinstance(message, dict):
+        return "claude-code"
+    if kind == "message" and isinstance(message, dict):
+        return "pi" if "parentId" in record or "id" in record else ""
+    if record.keys() & {"timestamp", "created_at"} and (kind in _OLD_CODEX or "role" in record):
+        return "codex"
+    return ""
+
+
+def _of_body(body: dict[str, Any]) -> str:
+    """The format of a document, or of a line that is one."""
+    if "sessionId" in body and isinstance(body.get("messages"), list):
+        return "gemini"
+    if isinstance(body.get("conversations"), list):
+        return "sharegpt"
+    if isinstance(body.get("history"), list):
+        return "swe-agent"
+    if isinstance(body.get("traj"), list):
+        return "openai-chat"
+    if isinstance(body.get("messages"), list):
+        return "anthropic" if body.get("system") is not None else wire_of(body["messages"])
+    if "input" in body or (isinstance(body.get("output"), list) and body.get("object") == "response"):
+        return "openai-responses"
+    return wire_of([body])
+
+
+def _of_document(source: Source) -> str:
+    from sash.transcripts.about import About
+    from sash.transcripts.document import document
+
+    found = document(source, About())
+    if found.listed:
+        first = [value for item in found.items[:_LINES] if isinstance(value := _decoded(item), dict)]
+        if not first:
+            return ""
+        return wire_of(first) or ("sharegpt" if "from" in first[0] else _of_body(first[0]))
+    return _of_body({name: _decoded(value) for name, value in found.fields.items()})
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(mend_surrogates(text))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def wire_of(messages: list[Any]) -> str:
+    """The wire that messages are most likely written in; empty where they are none."""
+    said = [message for message in messages if isinstance(message, dict)]
+    if any(_kind(message) in _ITEMS for message in said):
+        return "openai-responses"
+    if not any(isinstance(message.get("role"), str) for message in said):
+        return ""
+    contents = (message.get("content") for message in said)
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    kinds = {_kind(block) for block in blocks if isinstance(block, dict)}
+    return "anthropic" if kinds & _ANTHROPIC else "openai-chat"
+
+
+def _kind(record: dict[str, Any]) -> str:
+    kind = record.get("type")
+    return kind if isinstance(kind, str) else ""
