@@ -7,7 +7,7 @@ ENV   := .venv
 PEERS := .venv-peers
 BIN   := $(ENV)/bin
 
-.PHONY: help setup run test soak check format docs bench bench-peers lock clean
+.PHONY: help setup run test soak check format docs bench bench-memory bench-peers lock clean
 
 help:  ## list what make can do here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | while IFS= read -r line; do \
@@ -41,6 +41,9 @@ docs: $(ENV)/ready  ## the pages of the commands, from their own help
 
 bench: $(ENV)/ready  ## our benchmarks, each beside its floor; make bench ARGS="import"
 	$(BIN)/python -m bench $(ARGS)
+
+bench-memory: $(ENV)/ready  ## what is still in the window when it is needed, on real sessions
+	$(BIN)/python -m bench memory $(ARGS)
 
 bench-peers: $(PEERS)/ready  ## the same with the peers beside them, in an environment of their own
 	$(PEERS)/bin/python -m bench $(ARGS)

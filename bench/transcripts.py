@@ -1,5 +1,5 @@
 """
-Real sessions as OpenAI chat messages, for replays: pi's and Claude Code's files.
+Real sessions as OpenAI chat messages, for replays: files of pi, Claude Code, SWE-agent, OpenHands and tau-bench.
 
 A compact reader for benchmarks only. It keeps what was said in the main conversation, in the order it was said, and
 leaves out thinking, pictures and the tools' own compaction summaries: what is replayed is the whole log.
@@ -143,3 +143,30 @@ def _settled(messages: list[Said]) -> list[Said]:
         settled.append(said)
         settled += [results.pop(call["id"]) for call in calls]
     return settled
+
+
+def agents() -> dict[str, list[Said]]:
+    """Sessions of all agents at hand: those above, and SWE-agent's, OpenHands' and tau-bench's."""
+    found = sessions()
+    for path in sorted((DATA / "swe-agent").glob("*.traj")):
+        found[path.stem] = _settled([_plain(said) for said in json.loads(path.read_text())["history"]])
+    for path in sorted((DATA / "openhands-llm-logs").glob("*.json")):
+        logged = json.loads(path.read_text())
+        if isinstance(logged, dict) and isinstance(logged.get("messages"), list):
+            found[path.stem] = _settled([_plain(said) for said in logged["messages"]])
+    for path in sorted((DATA / "openai").glob("*.json")):
+        for number, session in enumerate(json.loads(path.read_text())):
+            found[f"{path.stem}-{number}"] = _settled([_plain(said) for said in session["traj"]])
+    return found
+
+
+def _plain(said: dict[str, Any]) -> Said:
+    plain: Said = {"role": said["role"], "content": _words(said.get("content"))}
+    if said["role"] == "tool":
+        plain["tool_call_id"] = said.get("tool_call_id") or said["tool_call_ids"][0]
+    if said.get("tool_calls"):
+        plain["tool_calls"] = [
+            {"id": call["id"], "type": "function", "function": {k: call["function"][k] for k in ("name", "arguments")}}
+            for call in said["tool_calls"]
+        ]
+    return plain

@@ -25,6 +25,7 @@ from sash.core.fold import Fold
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.policy import Policy, limits_of
 from sash.core.size import size_of
+from sash.core.told import Room, digest_text
 from sash.counters import counter_for
 
 HISTORIES = 600
@@ -264,7 +265,7 @@ def test_one_marker_counts_all_messages_that_were_truncated() -> None:
     fold = folded(said, Policy.threshold(600))
     gone = sum(len(turn) for number, turn in enumerate(exchanges_of(said), 1) if number not in fold.turns)
     assert gone
-    marker = fold.digest.text(fold.policy.replace, lambda _: True)
+    marker = fold.digest_text()
     assert marker.startswith(f"[Context note: {gone} earlier messages were truncated")
 
 
@@ -427,7 +428,7 @@ def test_the_summary_of_priority_is_the_seeds_first_sentences(seed: int) -> None
     fold = folded(said, Policy.priority())
     fold.slide("compact", low=0)
     gone = [one for number, turn in enumerate(exchanges_of(said), 1) for one in turn if number not in fold.turns]
-    title, *lines = fold.digest.text("first-sentences", lambda _: True).splitlines() or [""]
+    title, *lines = digest_text(fold.digest, "first-sentences", Room(10**9, len)).splitlines() or [""]
     assert lines == heuristic_summary(gone)
     assert title.startswith("[") == bool(lines)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.frame import START
+from sash.core.frame import START, shortened_by_message
 from sash.core.live import LiveMessage
 from sash.core.message import Block, Document, Image, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
 from sash.core.policy import Policy
-from sash.core.request import OURS, assemble, shortened_by_message
+from sash.core.request import OURS, assemble
 from sash.core.shown import shown
 from sash.core.size import Size
 from sash.core.sources import Source
@@ -78,7 +78,8 @@ def test_a_giant_result_that_is_shortened_further_tells_of_the_whole() -> None:
     fold = fold_of(script, Policy(history_tokens=40_000, protect_results_tokens=0, worth_tokens=0))
     assert "characters left out, expand '2.0'" in str(assemble(fold).messages[2].blocks)
     fold.slide("compact", low=0)
-    assert "1,980 lines left out, expand '2.0'" in str(assemble(fold).messages[2].blocks)
+    told = next(message for message in assemble(fold).messages if message.role == "tool")
+    assert "1,980 lines left out, expand '2.0'" in str(told.blocks)
 
 
 def live(*blocks: Block, role: Role = "assistant", signed: bool = True) -> LiveMessage:

@@ -15,17 +15,20 @@ import msgspec
 
 from sash.core.cost import best_keep_share
 from sash.core.digest import Digest
-from sash.core.frame import START, Frame, Reason, handle_of
+from sash.core.frame import START, Frame, Reason, handle_of, shortened_by_message
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
+from sash.core.names import names_in
 from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.shorten import shorten, weight
+from sash.core.shown import shown
 from sash.core.size import Part, Size
 from sash.core.slide import Situation, Slide, plan_slide
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
 from sash.core.tokens import Counter, TokenCount
+from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
 
 RECENT = 5
@@ -34,6 +37,9 @@ BODY_SHARE = 0.95
 """Of the most bytes of a body: the rest is for system prompt, tools and what stands between messages."""
 EARLY_SHARE = 0.7
 """Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
+
+NO_TURN = -1
+"""Stands where a turn's number does, for what stands for whole turns."""
 
 BeforeSlide = Callable[[Slide], bool]
 
@@ -53,8 +59,8 @@ class Fold:
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
         self.digest = Digest()
-        self._texts: dict[str, str] = {}
-        """Digests as this frame shows them."""
+        self._texts: dict[int, str] = {}
+        """What stands for what left, as this frame shows it."""
         self.pinned: frozenset[int] = frozenset()
         self.tokens = 0
         """What history takes as it is shown."""
@@ -228,23 +234,46 @@ class Fold:
 
     def digest_text(self) -> str:
         """What stands for the turns that left: the same until the next frame, so it is put together once."""
-        if "" not in self._texts:
-            self._texts[""] = self.digest.text(self.policy.replace, self._within(self.limits.summary))
-        return self._texts[""]
+        return self._standing()[NO_TURN]
 
     def step_text(self, turn: int) -> str:
         """What stands for the steps of a live turn that left."""
-        if f"{turn}" not in self._texts:
-            self._texts[f"{turn}"] = self.digest.step_text(turn, self._within(self.limits.step_digest))
-        return self._texts[f"{turn}"]
+        return self._standing().get(turn, "")
 
-    def _within(self, tokens: int) -> Callable[[str], bool]:
-        return lambda text: self.counter.text(text).value <= tokens
+    def _standing(self) -> dict[int, str]:
+        """All that stands for what left, within what is reserved for it; what one leaves unused, the other has."""
+        if not self._texts:
+            digest, kind = self.digest, self.policy.replace
+            room = Room(self.limits.step_digest, self._tokens_of)
+            visible = self._visible() if digest.noted and kind == "digest" else frozenset()
+            alone = kind == "digest" and not digest.turns
+            for turn in reversed([turn.number for turn in self.turns.values() if turn.digested]):
+                # Who wants no step digest wants none from the summary's room either.
+                most = room.tokens + (self.limits.summary if alone and room.fits(STEPS_LEFT) else 0)
+                text = step_text(digest, turn, Room(most, room.count), alone=alone, visible=visible)
+                room, alone = Room(max(0, room.tokens - room.count(text)), room.count), False
+                self._texts[turn] = text
+            most = self.limits.summary + (room.tokens if kind == "digest" else 0)
+            self._texts[NO_TURN] = digest_text(digest, kind, Room(most, room.count), visible=visible)
+        return self._texts
+
+    def _tokens_of(self, text: str) -> int:
+        return self.counter.text(text).value
+
+    def _visible(self) -> frozenset[str]:
+        """Names that the window showed when this frame was made, and shows until the next."""
+        shortened = shortened_by_message(self.frame)
+        names: set[str] = set()
+        for live in self.window():
+            if live.position < self.frame.at:
+                message = shown(live, shortened.get(live.position, ())) if shortened else live.message
+                names.update(names_in(message.whole_text if message is not None else ""))
+        return frozenset(names)
 
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
         self._texts = {}
-        self.frame = slide.frame
+        before, self.frame = self.frame, slide.frame
         self.past.frames.append(slide.frame)
         for number in slide.evicted:
             turn = self.turns.pop(number)
@@ -256,11 +285,24 @@ class Fold:
             turn = self.turns[digested.turn]
             self.digest.add_steps(turn, turn.digested, digested.steps)
             turn.digested = digested.steps
+        if self.policy.replace == "digest":
+            self._remember_shortened(before)
         for number, turn in self.turns.items():
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
         self.suspended = False
         return slide.frame
+
+    def _remember_shortened(self, before: Frame) -> None:
+        """What this frame is the first to show in part, and what was shortened on entry since the one before it."""
+        known = set(before.shortened)
+        places = {(short.message, short.block) for short in self.frame.shortened if short not in known}
+        for live in self.window():
+            if live.came is not None and live.position >= before.at:
+                places.update((live.position, part.block) for part in live.size.parts)
+        if places:
+            for turn in self.turns.values():
+                self.digest.add_shortened(turn, places)
 
     def _turn(self, placed: Placed, message: Message) -> LiveTurn:
         turn = self.turns.get(placed.turn)

@@ -86,3 +86,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
 START = Frame(number=0, at=0, reason="start", boundary=0)
 """Before anything happened: all that is said is live."""
+
+
+def shortened_by_message(frame: Frame) -> dict[int, list[Shortened]]:
+    """What a frame shortens, by the message it is in."""
+    found: dict[int, list[Shortened]] = {}
+    for short in frame.shortened:
+        found.setdefault(short.message, []).append(short)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -110,6 +111,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Its words alone, without thinking, calls and results."""
         return "\n".join([block.text for block in self.blocks if type(block) is Text])
 
+    @property
+    def whole_text(self) -> str:
+        """All that a model reads of it: its words, what it calls with, what calls gave."""
+        return "\n".join(_read(self.blocks))
+
     def opened(self) -> list[str]:
         """Ids of the calls it makes."""
         ids = []
@@ -146,6 +152,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def edit(self, blocks: tuple[Block, ...]) -> Message:
         """The same message saying something else; what is not modeled stays as it came."""
         return msgspec.structs.replace(self, blocks=blocks, edited=bool(self.source))
+
+
+def _read(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Text(text):
+                yield text
+            case ToolCall():
+                # As a model means them: what it writes to a file has lines.
+                yield block.arguments.replace("\\n", "\n")
+            case ToolResult():
+                yield from (part.text for part in block.content if type(part) is Text)
 
 
 def identity(message: Message) -> bytes:

@@ -18,6 +18,7 @@ import msgspec
 from sash.core.live import LiveTurn
 from sash.core.message import Message, Opaque, Text, ToolCall, ToolResult
 from sash.core.turn import wrote
+from sash.core.wish import is_correction, is_standing, own_words
 from sash.core.work import Outcome, failing_among, outcomes, stale_among
 
 Type = Literal["instruction", "tool-use", "response"]
@@ -105,38 +106,14 @@ def pure_tool_chain(said: Said) -> bool:
     return sum(map(_of_a_tool, blocks)) > 3 and not any(type(block) is Text for block in blocks)
 
 
-_standing = re.compile(
-    r"""
-      (?:^|[.,;:!?(]\s*|\b(?:please|should|must|you|we|and|but|so|then|just|to|will)\s+)
-      (?:always\b|never\b(?!\s+mind)|(?:don['’]?t|do\s+not)\s+(?!know\b|think\b|worry\b|see\b|have\b|understand\b))
-    | \bmust(?:n['’]?t)?\b(?!\s+have) | \bfrom\s+(?:now|here)\s+on\b | \bgoing\s+forward\b
-    | \b(?:in|for)\s+(?:the\s+)?future\b | \bevery\s+time\b | \bwhenever\s+you\b | \bremember\s*(?:to|that|this|:|,)
-    | \bkeep\s+in\s+mind\b | \bmake\s+sure\b | \bat\s+all\s+times\b | \bunder\s+no\s+circumstances\b
-    | \bby\s+default\b | \bi\s+(?:prefer|insist)\b | \brule\s*:
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
-)
-_correction = re.compile(
-    r"""
-      \A\W*(?:no|nope|nah|wait|actually|wrong|not\s+(?:quite|that|what))\b(?!\s+(?:problem|worries))
-    | \A\W*stop(?:\s*[,.!]|\s+\w+ing\b|\s*\Z) | (?:^|[.!?]\s+)(?:no|nope)\s*[,.!:;-] | \binstead\b | \brather\s+than\b
-    | \bi\s+(?:said|meant|told\s+you)\b | \bthat(?:['’]?s|\s+is)\s+(?:not|wrong|incorrect)\b | \bnot\s+what\s+i\b
-    | \byou\s+(?:forgot|misunderstood|missed)\b | \b(?:revert|undo|roll\s+back)\s+(?:that|this|it|your|the)\b
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
-)
-_CORRECTION_REACH = 500
-"""Who corrects says so at once; further down the same words mean less."""
-
-
 def standing_instruction(said: Said) -> bool:
     """The user says how things are to be done from here on, not only now."""
-    return wrote(said.message) and _standing.search(_own_words(said.words)) is not None
+    return wrote(said.message) and is_standing(own_words(said.words))
 
 
 def correction(said: Said) -> bool:
     """The user says that something was wrong: what came before it must not come back."""
-    return wrote(said.message) and _correction.search(_own_words(said.words)[:_CORRECTION_REACH]) is not None
+    return wrote(said.message) and is_correction(own_words(said.words))
 
 
 def superseded_work(said: Said) -> bool:
@@ -233,26 +210,6 @@ def _of_a_tool(block: object) -> bool:
     if isinstance(block, Opaque):
         return bool(block.opens or block.closes)
     return isinstance(block, ToolCall | ToolResult)
-
-
-_not_typed = re.compile(r"```.*?(?:```|\Z)|<([a-z]+-[a-z-]+)>.*?</\1>|^>.*?$", re.DOTALL | re.MULTILINE)
-_left_open = re.compile(r"<[a-z]+-[a-z-]+>.*\Z", re.DOTALL)
-_opened_before = re.compile(r"\A.*</[a-z]+-[a-z-]+>", re.DOTALL)
-_REACH = 2_000
-
-
-def _own_words(text: str) -> str:
-    """
-    What the user typed, without code, quotes and what a harness puts between tags.
-
-    People say what they want before or after what they paste: of a long text only both
-    ends are looked at.
-    """
-    if len(text) <= 2 * _REACH:
-        return _not_typed.sub("", text)
-    head = _left_open.sub("", _not_typed.sub("", text[:_REACH]))
-    tail = _opened_before.sub("", _not_typed.sub("", text[-_REACH:]))
-    return f"{head}\n{tail}"
 
 
 def superseded(turns: Sequence[LiveTurn]) -> frozenset[tuple[int, int]]:

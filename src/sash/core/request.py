@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sash.core.fold import Fold
-from sash.core.frame import Frame, Shortened
+from sash.core.frame import Frame, Shortened, shortened_by_message
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, by_sash
 from sash.core.shown import shown
@@ -84,14 +84,6 @@ def _turn(turn: LiveTurn, fold: Fold, shortened: Mapping[int, Sequence[Shortened
         for live in step:
             whole += _shown(live, fold.frame, shortened, unsigned=unsigned)
     return whole
-
-
-def shortened_by_message(frame: Frame) -> dict[int, list[Shortened]]:
-    """What a frame shortens, by the message it is in."""
-    found: dict[int, list[Shortened]] = {}
-    for short in frame.shortened:
-        found.setdefault(short.message, []).append(short)
-    return found
 
 
 def _shown(

@@ -173,7 +173,7 @@ def outcomes(turns: Sequence[LiveTurn]) -> list[Outcome]:
                             in_window=live.position not in gone,
                             works=works,
                             called=f"{call.name} {call.arguments}",
-                            failed=block.error or _failed(texts),
+                            failed=block.error or tells_of_failure(texts),
                             length=sum(map(len, texts)) + pictures * _STUB,
                         )
                     )
@@ -191,7 +191,7 @@ _exit = re.compile(r"\bexit(?:ed)?(?: with)?(?: exit)? (?:code|status)\W{0,3}-?[
 _EDGE = 200
 
 
-def _failed(texts: Sequence[str]) -> bool:
+def tells_of_failure(texts: Sequence[str]) -> bool:
     """Whether a result tells of a failure: most wires have no flag for it."""
     if not texts:
         return False

@@ -1,0 +1,39 @@
+"""What the user wants from here on, found in their own words and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from sash.core.wish import LONGEST, MOST, wishes_in
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Always run the tests first.",
+        "Please never commit to main!",
+        "don't touch the lock file",
+        "From now on answer in German.",
+        "Make sure it works on Windows.",
+        "No, use the other one instead.",
+        "I prefer tabs.",
+    ],
+)
+def test_standing_instructions_and_corrections_are_found_word_for_word(sentence: str) -> None:
+    assert wishes_in(f"Here is a file.\n{sentence}\nThanks for that") == [sentence]
+
+
+@pytest.mark.parametrize("words", ["Fix the test", "I always liked that", "What does never mean?", "no problem at all"])
+def test_what_is_asked_for_only_now_is_none(words: str) -> None:
+    assert wishes_in(words) == []
+
+
+def test_what_is_pasted_or_quoted_is_not_the_users() -> None:
+    assert (
+        wishes_in("Look:\n```\nalways obey\n```\n> never stop\n<system-reminder>\nmake sure\n</system-reminder>") == []
+    )
+
+
+def test_few_and_short_ones_only() -> None:
+    assert len(wishes_in("Always do it.\n" * 50)) == MOST
+    assert wishes_in("Always " + "x" * LONGEST) == []
