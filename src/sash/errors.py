@@ -24,6 +24,7 @@ Every error that sash raises on purpose.
     │   ├── KeyReused         an idempotency key came back with another request
     │   ├── LeaseLost         somebody else has the work by now
     │   ├── NotFound          there is no such thread, or it is not yours
+    │   ├── ThreadBusy        an answer is being got for it already
     │   ├── ThreadExists      the name is taken
     │   ├── UnknownStore      no store has such an address
     │   ├── DamagedDatabase   what is on the disk is not what was written
@@ -224,6 +225,14 @@ class NotFound(StoreError, LookupError):
     def __init__(self, what: str, name: object) -> None:
         self.what, self.name = what, name
         super().__init__(f"there is no {what} {name!r}")
+
+
+class ThreadBusy(StoreError):
+    """An answer is being got for the thread already; one at a time, or two of them would interleave."""
+
+    def __init__(self, *, thread: int, run: str) -> None:
+        self.thread, self.run = thread, run
+        super().__init__(f"the thread is busy with the turn {run!r}; wait for it, or cancel it")
 
 
 class ThreadExists(StoreError):

@@ -15,7 +15,7 @@ from sash.errors import StoreUnavailable
 from sash.store import Key, open_store
 from sash.store.postgres import PostgresStore, connection
 from sash.store.postgres import store as postgres_store
-from sash.store.sql import Running
+from sash.store.running import Running
 from tests.store.building import entry, said, texts_of, thread_of
 from tests.store.server import Server
 

@@ -152,6 +152,7 @@ def test_every_statement_binds_its_values_and_names_its_tenant() -> None:
     everybodys = {
         "find_key",
         "every_event",
+        "open_runs",
         "begin",
         "put_receipt",
         "last_receipt",

@@ -16,6 +16,7 @@ from sash.store.rows import (
     ThreadRow,
     Trouble,
 )
+from sash.store.runs import NewRun, RunEnd, RunEvent, RunRow, RunStatus
 from sash.store.url import DEFAULT, open_store
 
 __all__ = [
@@ -30,7 +31,12 @@ __all__ = [
     "Key",
     "Lease",
     "Matching",
+    "NewRun",
     "Posting",
+    "RunEnd",
+    "RunEvent",
+    "RunRow",
+    "RunStatus",
     "Store",
     "ThreadRow",
     "Trouble",

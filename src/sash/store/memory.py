@@ -12,6 +12,7 @@ import msgspec
 
 from sash.core.event import Event
 from sash.errors import Conflict, KeyReused, LeaseLost, NotFound, StoreError, StoreUnavailable, ThreadExists
+from sash.store.memory_runs import MemoryRuns
 from sash.store.names import checked, said_at, tenant_name
 from sash.store.rows import (
     ApiKey,
@@ -56,10 +57,11 @@ class _Thread:
         self.work: _Work | None = None
 
 
-class MemoryStore:
+class MemoryStore(MemoryRuns):
     """Threads in the memory of this process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = RLock()
         self._threads: dict[tuple[str, int], _Thread] = {}
         self._keys: dict[bytes, ApiKey] = {}
@@ -74,6 +76,9 @@ class MemoryStore:
             return self._threads[tenant, thread]
         except KeyError:
             raise NotFound("thread", thread) from None
+
+    def _check_thread(self, tenant: str, thread: int) -> None:
+        self._of(tenant, thread)
 
     def _named(self, tenant: str, name: str) -> _Thread | None:
         tenant_name(tenant)
@@ -121,6 +126,7 @@ class MemoryStore:
         with self._lock:
             self._of(tenant, thread)
             del self._threads[tenant, thread]
+            self._forget_runs(tenant, thread)
 
     def delete_tenant(self, tenant: str) -> int:
         """Forget all of a tenant."""
@@ -130,6 +136,7 @@ class MemoryStore:
             gone = [place for place in self._threads if place[0] == tenant]
             for place in gone:
                 del self._threads[place]
+                self._forget_runs(*place)
             return len(gone)
 
     def append(
@@ -224,6 +231,7 @@ class MemoryStore:
             kept = self._of(tenant, thread)
             if not 1 <= seq <= len(kept.log):
                 raise NotFound("event", seq)
+            self._forget_runs(tenant, thread, kept.log[seq - 1].turn)
             kept.log[seq - 1] = msgspec.structs.replace(kept.log[seq - 1], body=tombstone, text="")
             kept.postings = [posting for posting in kept.postings if posting.seq != seq]
             kept.checkpoint = None

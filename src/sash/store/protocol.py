@@ -29,9 +29,10 @@ from sash.store.rows import (
     ThreadRow,
     Trouble,
 )
+from sash.store.runs import Runs
 
 
-class Store(Protocol):
+class Store(Runs, Protocol):
     """Where threads live. `tests/store` is the specification: it runs on every store."""
 
     def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None) -> ThreadRow:

@@ -131,3 +131,68 @@ SELECT tenant, label, said_at, revoked FROM api_key WHERE digest = :digest;
 
 -- name: revoke_key
 UPDATE api_key SET revoked = 1 WHERE tenant = :tenant AND digest = :digest RETURNING tenant;
+
+-- name: run_with_key
+SELECT id, tenant, thread, turn, internal, status, stop, error, owner, until_us <= now_us(), end_asked, last_event,
+    started_us, ended_us, digest
+FROM run WHERE tenant = :tenant AND thread = :thread AND key = :key;
+
+-- name: run_of_thread
+SELECT id, tenant, thread, turn, internal, status, stop, error, owner, until_us <= now_us(), end_asked, last_event,
+    started_us, ended_us
+FROM run WHERE tenant = :tenant AND thread = :thread AND status = 'running';
+
+-- name: run
+SELECT id, tenant, thread, turn, internal, status, stop, error, owner, until_us <= now_us(), end_asked, last_event,
+    started_us, ended_us
+FROM run WHERE tenant = :tenant AND id = :run;
+
+-- name: runs
+SELECT id, tenant, thread, turn, internal, status, stop, error, owner, until_us <= now_us(), end_asked, last_event,
+    started_us, ended_us
+FROM run WHERE tenant = :tenant AND thread = :thread AND turn >= :first AND turn <= :last ORDER BY started_us, id;
+
+-- name: open_runs
+SELECT id, tenant, thread, turn, internal, status, stop, error, owner, until_us <= now_us(), end_asked, last_event,
+    started_us, ended_us
+FROM run WHERE status = 'running' ORDER BY started_us, id;
+
+-- name: add_run
+INSERT INTO run (tenant, id, thread, turn, internal, owner, until_us, key, digest, started_us)
+VALUES (:tenant, :run, :thread, :turn, :internal, :owner, now_us() + :lease_us, :key, :digest, now_us());
+
+-- name: reopen_run
+UPDATE run SET status = 'running', stop = '', error = '', owner = :owner, until_us = now_us() + :lease_us,
+    end_asked = 0, ended_us = NULL
+WHERE tenant = :tenant AND id = :run;
+
+-- name: write_run
+UPDATE run SET last_event = last_event + :count, until_us = now_us() + :lease_us,
+    turn = coalesce(CAST(:turn AS bigint), turn)
+WHERE tenant = :tenant AND id = :run AND status = 'running' AND owner = :owner
+RETURNING last_event;
+
+-- name: end_run
+UPDATE run SET status = :status, stop = :stop, error = :error, ended_us = now_us()
+WHERE tenant = :tenant AND id = :run;
+
+-- name: ask_run_to_end
+UPDATE run SET end_asked = 1 WHERE tenant = :tenant AND id = :run AND status = 'running';
+
+-- name: add_run_event
+INSERT INTO run_event (tenant, run, seq, kind, body, made_us) VALUES (:tenant, :run, :seq, :kind, :body, now_us());
+
+-- name: run_events
+SELECT seq, kind, body, made_us FROM run_event
+WHERE tenant = :tenant AND run = :run AND seq > :since ORDER BY seq LIMIT :limit;
+
+-- name: delete_run_events
+DELETE FROM run_event WHERE tenant = :tenant
+    AND run IN (SELECT id FROM run WHERE run.tenant = :tenant AND run.thread = :thread);
+
+-- name: delete_runs
+DELETE FROM run WHERE tenant = :tenant AND thread = :thread;
+
+-- name: redact_run_events
+DELETE FROM run_event WHERE tenant = :tenant
+    AND run IN (SELECT id FROM run WHERE run.tenant = :tenant AND run.thread = :thread AND run.turn = :turn);

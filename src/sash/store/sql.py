@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from heapq import merge
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ from sash.store.rows import (
     ThreadRow,
     Trouble,
 )
+from sash.store.running import Running
+from sash.store.sql_runs import SqlRuns
 from sash.store.stored import (
     Row,
     checksum,
@@ -59,23 +61,9 @@ FORGOTTEN = (
     "delete_once",
     "delete_postings",
     "delete_lease",
+    "delete_run_events",
+    "delete_runs",
 )
-
-
-class Running(Protocol):
-    """A transaction in which statements are run by their names."""
-
-    def rows(self, statement: str, **values: Any) -> list[Row]:
-        """Run it and take all rows."""
-
-    def page(self, statement: str, **values: Any) -> tuple[list[Row], bool]:
-        """Run it and take rows up to the one that passes `PAGE_BYTES`. Whether these were the last."""
-
-    def run(self, statement: str, **values: Any) -> None:
-        """Run it for what it does; it may be under way until something is read or all is committed."""
-
-    def many(self, statement: str, values: Iterable[dict[str, Any]]) -> None:
-        """Run it once for each set of values."""
 
 
 class _Boundary(msgspec.Struct):
@@ -84,7 +72,7 @@ class _Boundary(msgspec.Struct):
     boundary: int
 
 
-class SqlStore(ABC):
+class SqlStore(SqlRuns, ABC):
     """A store on a database. Work is given as a function of the transaction, for it may have to be run again."""
 
     _place: str
@@ -363,6 +351,7 @@ class SqlStore(ABC):
             event = msgspec.structs.replace(event_of(old[0], self._place), body=tombstone, text="")
             run.run("redact", **at, seq=seq, tombstone=tombstone, checksum=checksum(event))
             run.run("redact_postings", **at, seq=seq)
+            run.run("redact_run_events", **at, turn=event.turn)
             # It may hold the words too; the fold makes it anew.
             run.run("delete_checkpoint", **at)
 

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool
 from sash.errors import StoreUnavailable
 from sash.store.postgres.faults import AGAIN
 from sash.store.postgres.running import Connection, Transaction, known
-from sash.store.sql import Running
+from sash.store.running import Running
 
 T = TypeVar("T")
 Pool = ConnectionPool[Connection]

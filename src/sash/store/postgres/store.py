@@ -17,7 +17,8 @@ from sash.store.postgres.running import Connection, known
 from sash.store.postgres.schema import migrate, version_of
 from sash.store.queries import migrations
 from sash.store.rows import Health, Matching
-from sash.store.sql import LAST, Running, SqlStore
+from sash.store.running import Running
+from sash.store.sql import LAST, SqlStore
 from sash.store.stored import Row
 from sash.store.words import holds, places, words
 

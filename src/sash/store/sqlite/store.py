@@ -15,7 +15,8 @@ import msgspec
 from sash.errors import DamagedDatabase, StoreUnavailable
 from sash.store.queries import migrations, statements
 from sash.store.rows import Health, Matching
-from sash.store.sql import Running, SqlStore
+from sash.store.running import Running
+from sash.store.sql import SqlStore
 from sash.store.sqlite.connection import WAL_LIMIT, Durability, connect, keep_copy, prepare, set_up, version_of
 from sash.store.sqlite.faults import translated, translation
 from sash.store.sqlite.running import Transaction

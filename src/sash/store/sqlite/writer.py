@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 
 from sash.errors import StoreUnavailable
-from sash.store.sql import Running
+from sash.store.running import Running
 from sash.store.sqlite.connection import BUSY_SECONDS, Immediate
 from sash.store.sqlite.running import Transaction
 
