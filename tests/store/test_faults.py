@@ -21,7 +21,8 @@ from sash.errors import (
 from sash.store import Entry, Key, Posting, Store, open_store
 from sash.store.postgres import PostgresStore
 from sash.store.postgres import faults as postgres_faults
-from sash.store.sql import Running, SqlStore
+from sash.store.running import Running
+from sash.store.sql import SqlStore
 from sash.store.sqlite import SqliteStore
 from sash.store.sqlite import faults as sqlite_faults
 from tests.store.building import entry, noted, said, slid, texts_of, thread_of
