@@ -22,7 +22,7 @@ def translated(place: str) -> Iterator[None]:
     """Whatever the driver raises in here leaves as a `StoreError`."""
     try:
         yield
-    except (apsw.Error, OverflowError, UnicodeEncodeError) as error:
+    except (apsw.Error, OverflowError, UnicodeError) as error:
         raise translation(error, place) from error
 
 
@@ -42,6 +42,8 @@ def translation(error: Exception, place: str) -> StoreError:
             return StoreFull(place, problem)
         case apsw.CantOpenError() | apsw.IOError() | apsw.NoLFSError() | apsw.ConnectionClosedError():
             return StoreUnavailable(place, problem)
+        case UnicodeDecodeError():
+            return DamagedDatabase(place, "a text in it is no text")
         case OverflowError() | UnicodeEncodeError() | apsw.TooBigError():
             return StoreError(f"a value that {place!r} cannot hold: {problem}")
     return StoreError(f"{place!r}: {type(error).__name__}: {problem}")

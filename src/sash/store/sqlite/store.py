@@ -127,7 +127,7 @@ class SqliteStore(SqlStore):
                     event_of(row, self._place)
             finally:
                 self._give_back(connection)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             problems.append(str(translation(error, self._place)))
         except DamagedDatabase as error:
             problems.append(str(error))
