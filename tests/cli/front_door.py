@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -12,8 +13,12 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
+
+from sash.cli.main import main
 
 SASH = Path(sys.executable).parent / "sash"
 PATIENCE = 60
@@ -63,6 +68,32 @@ def piped(
         timeout=PATIENCE,
     )
     return Ran(done.returncode, done.stdout.decode("utf-8", "backslashreplace"), done.stderr.decode())
+
+
+def here(
+    *words: str | Path, home: Path, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Ran:
+    """The same without a process of its own: where many small things are looked at."""
+    out, err = _stream(), _stream()
+    with (
+        mock.patch.dict(os.environ, environment(home, **(env or {})), clear=True),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
+        chdir(cwd or home),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code = main([str(word) for word in words])
+    return Ran(code, _printed(out), _printed(err))
+
+
+def _stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
+def _printed(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue().decode("utf-8", "backslashreplace")
 
 
 def on_terminal(

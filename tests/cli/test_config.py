@@ -10,7 +10,7 @@ import pytest
 from sash.cli.characters import columns_of
 from sash.cli.config import ShownSettings
 from sash.settings import SETTINGS
-from tests.cli.front_door import on_terminal, piped, plain
+from tests.cli.front_door import here, on_terminal, piped, plain
 
 
 def test_each_value_is_shown_with_its_place(tmp_path: Path) -> None:
@@ -25,15 +25,15 @@ def test_each_value_is_shown_with_its_place(tmp_path: Path) -> None:
 
 
 def test_all_settings_can_be_listed_and_each_explained(tmp_path: Path) -> None:
-    ran = piped("config", "--all", home=tmp_path)
+    ran = here("config", "--all", home=tmp_path)
     assert not [setting.name for setting in SETTINGS if setting.name not in ran.out]
-    ran = piped("config", "keep-share", home=tmp_path)
+    ran = here("config", "keep-share", home=tmp_path)
     assert "keep_share = 0.6" in ran.out
     assert "SASH_KEEP_SHARE" in ran.out
 
 
 def test_a_program_gets_one_object(tmp_path: Path) -> None:
-    ran = piped("config", "--json", "--set", "store=postgresql://me:s3cret@host/db", home=tmp_path)
+    ran = here("config", "--json", "--set", "store=postgresql://me:s3cret@host/db", home=tmp_path)
     told = msgspec.json.decode(ran.out, type=ShownSettings)
     assert [setting.name for setting in told.settings] == [setting.name for setting in SETTINGS]
     store = next(setting for setting in told.settings if setting.name == "store")
@@ -63,28 +63,28 @@ def test_it_fits_the_terminal_in_colour(tmp_path: Path, width: int) -> None:
     ],
 )
 def test_what_cannot_be_meant_ends_with_two(tmp_path: Path, words: list[str], said: str) -> None:
-    ran = piped("config", *words, home=tmp_path)
+    ran = here("config", *words, home=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
 
 
 def test_a_broken_file_stops_every_command_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "sash.toml").write_text("\n\nhistory = 3\n")
-    ran = piped("config", home=tmp_path)
+    ran = here("config", home=tmp_path)
     assert ran.code == 2
     assert "sash.toml:3: history is no setting" in ran.err
     other = tmp_path / "other.toml"
     other.write_text("min_turns = 5")
-    ran = piped("--config", other, "config", home=tmp_path)
+    ran = here("--config", other, "config", home=tmp_path)
     assert (ran.code, "min_turns 5" in ran.words.replace("  ", " ")) == (0, True)
-    assert piped("--config", tmp_path / "none.toml", "config", home=tmp_path).code == 2
+    assert here("--config", tmp_path / "none.toml", "config", home=tmp_path).code == 2
 
 
 def test_a_password_that_everybody_may_read_is_warned_of_on_stderr(tmp_path: Path) -> None:
     path = tmp_path / "sash.toml"
     path.write_text("store = 'postgresql://me:s3cret@host/sash'")
     path.chmod(0o644)
-    ran = piped("config", home=tmp_path)
+    ran = here("config", home=tmp_path)
     assert ran.code == 0
     assert "chmod 600" in ran.err
     assert "s3cret" not in ran.err + ran.out

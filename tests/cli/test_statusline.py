@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.front_door import on_terminal, piped
+from tests.cli.front_door import here, on_terminal, piped
 
 STATUS = {
     "model": {"id": "claude-opus-5", "display_name": "Opus 5"},
@@ -21,13 +21,15 @@ STATUS = {
 
 
 def line(home: Path, status: object, *words: str, **env: str) -> str:
-    ran = piped("statusline", *words, home=home, stdin=json.dumps(status).encode(), env=env)
+    ran = here("statusline", *words, home=home, stdin=json.dumps(status).encode(), env=env)
     assert (ran.code, ran.err) == (0, "")
     (shown,) = ran.lines
     return shown
 
 
 def test_one_line_tells_how_full_the_window_is(tmp_path: Path) -> None:
+    ran = piped("statusline", home=tmp_path, stdin=json.dumps(STATUS).encode())
+    assert ran == (0, "Opus 5 · █████░░░░░ 48 % · 96k / 200k · cache 95 % · $0.31\n", "")
     assert line(tmp_path, STATUS) == "Opus 5 · █████░░░░░ 48 % · 96k / 200k · cache 95 % · $0.31"
     assert line(tmp_path, STATUS, LC_ALL="C") == "Opus 5 - #####..... 48 % - 96k / 200k - cache 95 % - $0.31"
     assert "\x1b[32m" in line(tmp_path, STATUS, "--color")
@@ -55,7 +57,7 @@ def test_a_name_cannot_command_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stdin", [b"", b"[]", b"\xff", b"{", b"[" * 10_000])
 def test_something_else_on_standard_input_fails(tmp_path: Path, stdin: bytes) -> None:
-    ran = piped("statusline", home=tmp_path, stdin=stdin)
+    ran = here("statusline", home=tmp_path, stdin=stdin)
     assert (ran.code, ran.out) == (1, "")
     assert "Claude Code's status" in ran.err
 
@@ -66,16 +68,16 @@ def test_a_person_is_told_what_it_is_for(tmp_path: Path) -> None:
     assert "expected on standard input" in ran.out
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_gets_its_script(tmp_path: Path, shell: str) -> None:
-    ran = piped("completion", shell, home=tmp_path)
-    assert ran.code == 0
-    assert "_SASH_COMPLETE" in ran.out
-    assert on_terminal("completion", shell, home=tmp_path).out == ran.out
+def test_a_shell_gets_its_script(tmp_path: Path) -> None:
+    told = {shell: here("completion", shell, home=tmp_path) for shell in ("bash", "zsh", "fish")}
+    assert {ran.code for ran in told.values()} == {0}
+    assert all("_SASH_COMPLETE" in ran.out for ran in told.values())
+    assert on_terminal("completion", "fish", home=tmp_path).out == told["fish"].out
+    assert piped("completion", "fish", home=tmp_path) == told["fish"]
 
 
 def test_commands_and_options_are_completed(tmp_path: Path) -> None:
     asked = {"_SASH_COMPLETE": "bash_complete", "COMP_WORDS": "sash co", "COMP_CWORD": "1"}
-    assert "plain,config" in piped(home=tmp_path, env=asked).lines
+    assert "plain,config" in here(home=tmp_path, env=asked).lines
     asked = {"_SASH_COMPLETE": "bash_complete", "COMP_WORDS": "sash config --his", "COMP_CWORD": "2"}
-    assert piped(home=tmp_path, env=asked).lines == ["plain,--history-tokens"]
+    assert here(home=tmp_path, env=asked).lines == ["plain,--history-tokens"]

@@ -11,7 +11,12 @@ import click
 from sash.version import __version__
 
 COMMANDS = {
+    "show": "sash.cli.show:show",
+    "context": "sash.cli.context:context",
+    "explain": "sash.cli.explain:explain",
+    "pressure": "sash.cli.pressure:pressure",
     "count": "sash.cli.count:count",
+    "replay": "sash.cli.replay:replay",
     "config": "sash.cli.config:config",
     "statusline": "sash.cli.statusline:statusline",
     "completion": "sash.cli.completion:completion",

@@ -50,9 +50,12 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
         """The text in a style, where there is colour."""
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color and style and text else text
 
-    def paragraph(self, text: str, style: Style = "") -> None:
+    def paragraph(self, text: str, style: Style = "", *, indent: str = "") -> None:
         """Words, broken at the screen's width."""
-        for line in textwrap.wrap(self.drawn(text), self.width, break_on_hyphens=False) or [""]:
+        wrapped = textwrap.wrap(
+            self.drawn(text), self.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+        for line in wrapped or [""]:
             self.say(line, style)
 
     def rule(self, title: str = "") -> None:

@@ -20,6 +20,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     """Set to the right, as numbers are."""
     gives_way: bool = False
     """Is cut where there is no room for all; one column of a table."""
+    cut_last: bool = False
+    """It gives way only when no other column can be left out."""
     least: int = 6
     """Below this width it is not cut; other columns are left out before."""
     rank: int = 0
@@ -61,7 +63,8 @@ def widths_of(
     order = sorted((place for place, column in enumerate(columns) if column.rank), key=lambda at: -columns[at].rank)
     elastic = next((place for place, column in enumerate(columns) if column.gives_way), None)
     while (over := _total(widths) - screen.width) > 0:
-        if elastic is not None and widths[elastic] - over >= columns[elastic].least:
+        gives = elastic is not None and widths[elastic] - over >= columns[elastic].least
+        if elastic is not None and gives and not (order and columns[elastic].cut_last):
             widths[elastic] -= over
         elif order:
             widths[order.pop(0)] = 0

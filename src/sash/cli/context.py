@@ -1,0 +1,266 @@
+"""`sash context`: where the tokens of the next request go, source by source, and how to change that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.damage import print_damage
+from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.screen import Screen, Style, screen
+from sash.cli.spoken import about_call
+from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
+from sash.cli.table import Cell, Column, print_table
+from sash.core.budget import SourceName
+from sash.core.frame import handle_of
+from sash.core.message import Block, Document, Image, Text, Thinking, ToolCall, ToolResult
+from sash.core.request import OURS
+from sash.core.tokens import TokenCount, short, total
+from sash.window import Context
+
+LARGEST = 5
+"""So many of the largest results are named."""
+
+_LOOKS: dict[SourceName, tuple[str, Style]] = {
+    "system": ("S", "blue"),
+    "tools": ("T", "magenta"),
+    "skills": ("K", "magenta"),
+    "knowledge": ("W", "magenta"),
+    "cross-thread": ("X", "magenta"),
+    "facts": ("F", "cyan"),
+    "summary": ("D", "cyan"),
+    "history": ("H", "green"),
+    "recalled": ("R", "cyan"),
+    "input": ("I", "yellow"),
+    "reserve": ("a", "dim"),
+}
+"""The letter and the colour of each source in the bar."""
+
+_REMEDIES: dict[SourceName, str] = {
+    "system": "shorten the system prompt",
+    "tools": "send fewer tools",
+    "skills": "set budget.skills",
+    "knowledge": "set budget.knowledge",
+    "cross-thread": "set budget.cross-thread",
+    "facts": "set facts_tokens",
+    "summary": "set summary_tokens",
+    "history": "set history_tokens, or compact",
+    "recalled": "set recall_tokens",
+    "input": "ask with less",
+    "reserve": "set reserve_tokens",
+}
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What the provider reported for the newest answer in the file."""
+
+    context: int
+    """Everything that the model read: with system prompt and tools, which many files do not hold."""
+    cached: int
+    """Of it, what was in the cache."""
+
+
+class LargestResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's result that takes much of the window."""
+
+    handle: str
+    """Names it for `sash expand`."""
+    tool: str
+    about: str
+    """The file, command or question that the tool was called with."""
+    tokens: TokenCount
+
+
+class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash context --json` prints."""
+
+    name: str
+    kind: str
+    context: Context
+    by_kind: dict[str, TokenCount]
+    """What is in the window by what it is: user, assistant, thinking, calls, results, images, digest, framing."""
+    largest: tuple[LargestResult, ...]
+    """The largest results in the window."""
+    reported: Reported | None
+
+
+@click.command()
+@subject_argument()
+@reading_options
+@from_settings(*WINDOW, *STORED)
+@reports(ShownContext)
+def context(subject: str, as_json: bool, **given: Any) -> None:
+    """
+    Show where the tokens of SUBJECT's next request go.
+
+    A `~` marks an estimate. Each source stands with its share of the window and what would
+    change it; below, what history is made of, and the largest results in it.
+    """
+    settings = settings_of(given, *WINDOW, *STORED)
+    with opened(subject, settings, take_reading(given)) as it:
+        told = shown_context(it)
+        if as_json:
+            answer(told)
+        else:
+            _print(it, told)
+
+
+def shown_context(it: Subject) -> ShownContext:
+    """All of it, as a value."""
+    usage = it.reported
+    return ShownContext(
+        name=it.name,
+        kind=it.kind,
+        context=it.context(),
+        by_kind=by_kind(it),
+        largest=largest_results(it),
+        reported=Reported(context=usage.context, cached=usage.cache_read) if usage is not None else None,
+    )
+
+
+def by_kind(it: Subject) -> dict[str, TokenCount]:
+    """What the window is made of."""
+    found: dict[str, list[TokenCount]] = {}
+    for position, message in it.in_window():
+        for block in message.blocks:
+            name = "digest" if position == OURS else _kind(block, message.role)
+            found.setdefault(name, []).append(it.counter.block(block))
+        found.setdefault("framing", []).append(it.counter.around(message))
+    return {name: total(counts) for name, counts in sorted(found.items(), key=lambda item: -total(item[1]).value)}
+
+
+def largest_results(it: Subject) -> tuple[LargestResult, ...]:
+    """The largest results that the model sees, with what they are results of."""
+    calls: dict[str, ToolCall] = {}
+    found: list[LargestResult] = []
+    for position, message in it.in_window():
+        for place, block in enumerate(message.blocks):
+            if type(block) is ToolCall:
+                calls[block.id] = block
+            elif type(block) is ToolResult:
+                call = calls.get(block.call_id)
+                found.append(
+                    LargestResult(
+                        handle=handle_of(position, place),
+                        tool=call.name if call is not None else "",
+                        about=about_call(call.arguments) if call is not None else "",
+                        tokens=it.counter.block(block),
+                    )
+                )
+    return tuple(sorted(found, key=lambda result: -result.tokens.value)[:LARGEST])
+
+
+def _kind(block: Block, role: str) -> str:
+    match block:
+        case Text():
+            return role
+        case Thinking():
+            return "thinking"
+        case ToolCall():
+            return "calls"
+        case ToolResult():
+            return "results"
+        case Image() | Document():
+            return "images"
+    return "other"
+
+
+def _print(it: Subject, told: ShownContext) -> None:
+    out, now = screen(), told.context
+    out.say(out.cut(clean(f"{it.name}" + (f": {it.title}" if it.title else "")), out.width), "bold")
+    window = f"{short(now.window)}{'' if now.window_known else ' (a default: nobody knows this model)'}"
+    out.paragraph(clean(f"{now.model or 'no model named'} · window {window} · counted by {now.counter}"), "dim")
+    out.say(_bar(out, now))
+    out.say()
+    _print_sources(out, now)
+    free = max(0, now.window - now.used.value - now.ledger.row("reserve").given)
+    marks = f"history slides above {short(now.high)}, down to {short(now.low)}"
+    out.say()
+    out.paragraph(f"{short(free)} free of {short(now.window)}; {marks}")
+    _print_history(out, told)
+    if told.reported is not None:
+        cached = 100 * told.reported.cached // max(1, told.reported.context)
+        out.say()
+        out.paragraph(
+            f"The provider reported {short(told.reported.context)} for the newest answer, {cached} % from its cache: "
+            "everything that was sent then, system prompt and tools among it."
+        )
+    print_damage(out, it.damage, it.damaged)
+
+
+def _bar(out: Screen, now: Context) -> str:
+    """The window as a line, each source with its letter, or its colour."""
+    cells: list[tuple[str, Style]] = []
+    done = 0
+    for row in now.ledger.rows:
+        tokens = row.given if row.source == "reserve" else row.used.value
+        if row.source == "reserve":
+            # The answer's room is at the end of the window.
+            free = max(0, out.width - len(cells) - round(tokens * out.width / now.window))
+            cells += [(out.drawn("░"), "dim")] * free
+            done = now.window - tokens
+        done += tokens
+        letter, style = _LOOKS[row.source]
+        until = min(out.width, max(len(cells) + (1 if tokens else 0), round(done * out.width / now.window)))
+        cells += [("█" if out.color else letter, style)] * (until - len(cells))
+    return "".join(out.styled(text, style) for text, style in cells[: out.width])
+
+
+def _print_sources(out: Screen, now: Context) -> None:
+    columns = (
+        Column(rank=3),
+        Column(title="source", gives_way=True, cut_last=True),
+        Column(title="tokens", right=True),
+        Column(title="share", right=True, rank=1),
+        Column(title="to change it", rank=2),
+    )
+    rows = []
+    for row in now.ledger.rows:
+        tokens = TokenCount(row.given) if row.source == "reserve" else row.used
+        if not tokens.value:
+            continue
+        letter, style = _LOOKS[row.source]
+        share = f"{100 * tokens.value / now.window:.1f} %"
+        name = "answer's reserve" if row.source == "reserve" else row.source
+        sign = Cell("█" if out.color else letter, style)
+        rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(_REMEDIES[row.source], "dim")])
+    rows.append(
+        [Cell(""), Cell("all that is sent", "bold"), Cell(now.used.full, "bold"),
+         Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]
+    )  # fmt: skip
+    print_table(out, columns, rows)
+
+
+def _print_history(out: Screen, told: ShownContext) -> None:
+    whole = sum(count.value for count in told.by_kind.values())
+    if not whole:
+        return
+    out.say()
+    numbers = (Column(title="tokens", right=True), Column(title="share", right=True, rank=1))
+    kinds = (Column(title="made of", gives_way=True, cut_last=True), *numbers, Column(rank=2))
+    shares = [(name, count, count.value / whole) for name, count in told.by_kind.items() if count.value]
+    print_table(
+        out,
+        kinds,
+        [[name, count.full, f"{100 * share:.0f} %", Cell(out.bar(share), "dim")] for name, count, share in shares],
+    )
+    if not told.largest:
+        return
+    out.say()
+    results = (
+        Column(title="largest results", gives_way=True, least=8),
+        Column(title="tokens", right=True),
+        Column(title="handle", rank=1),
+    )
+    print_table(
+        out,
+        results,
+        [
+            [clean(f"{result.tool} {result.about}"), result.tokens.full, Cell(result.handle, "dim")]
+            for result in told.largest
+        ],
+    )

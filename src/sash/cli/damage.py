@@ -1,0 +1,24 @@
+"""What could not be read of a file, told at the end: never silent, never fatal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sash.cli.characters import clean
+from sash.cli.screen import Screen
+from sash.transcripts import Damage
+
+LISTED = 5
+
+
+def print_damage(out: Screen, damage: Sequence[Damage], damaged: int) -> None:
+    """The first places that could not be read, and how many there are."""
+    if not damaged:
+        return
+    out.say()
+    out.paragraph(f"{damaged:,} {'place' if damaged == 1 else 'places'} could not be read; the rest was:", "yellow")
+    for hurt in damage[:LISTED]:
+        where = f"line {hurt.line}: " if hurt.line else ""
+        out.say(out.cut(f"  {where}{clean(hurt.why)}", out.width), "dim")
+    if damaged > LISTED:
+        out.say(f"  and {damaged - LISTED:,} more", "dim")

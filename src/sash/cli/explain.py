@@ -1,0 +1,156 @@
+"""`sash explain`: why each turn and each result is in the window, out of it or shortened, and how to get it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.damage import print_damage
+from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.screen import Screen, Style, screen
+from sash.cli.show import NARROW, STYLES, size_of
+from sash.cli.subject import opened, reading_options, subject_argument, take_reading
+from sash.cli.table import Cell, Column, print_table
+from sash.core.explain import ExplainedResult, ExplainedTurn, Explanation
+from sash.core.tokens import short
+from sash.errors import NotFound
+
+_RESULTS: dict[str, Style] = {"whole": "green", "shortened": "yellow", "digested": "yellow", "evicted": "dim"}
+
+
+@click.command()
+@subject_argument()
+@click.option("--turn", "number", type=click.IntRange(0), metavar="N", help="Only this turn, with each of its results.")
+@click.option("--results", is_flag=True, help="Also each tool result.")
+@reading_options
+@from_settings(*WINDOW, *STORED)
+@reports(Explanation)
+def explain(subject: str, number: int | None, results: bool, as_json: bool, **given: Any) -> None:
+    """
+    Explain the window on SUBJECT: every slide, and of every turn why it is in or out.
+
+    With each stands what would bring it back.
+    """
+    settings = settings_of(given, *WINDOW, *STORED)
+    with opened(subject, settings, take_reading(given), everything=results or as_json or number is not None) as it:
+        told = it.explain()
+        if as_json:
+            answer(told)
+            return
+        out = screen()
+        if number is not None:
+            _print_turn(out, told, number)
+            return
+        out.paragraph(
+            f"history {told.tokens} · slides above {short(told.high)}, down to {short(told.low)} · frame {told.frame}",
+            "bold",
+        )
+        _print_frames(out, told)
+        out.say()
+        _print_turns(out, told)
+        if results:
+            out.say()
+            _print_results(out, told.results)
+        print_damage(out, it.damage, it.damaged)
+
+
+def _print_frames(out: Screen, told: Explanation) -> None:
+    frames = [frame for frame in told.frames if frame.number]
+    if not frames:
+        out.paragraph("It never slid: everything that was said is in the window.")
+        return
+    out.say()
+    columns = (
+        Column(title="slide", right=True),
+        Column(title="at", right=True, rank=3),
+        Column(title="history", rank=1),
+        Column(title="left", right=True, rank=2),
+        Column(title="because", gives_way=True, least=12),
+    )
+    rows = [
+        [
+            Cell(str(frame.number)),
+            Cell(f"{frame.at:,}", "dim"),
+            Cell(out.drawn(f"{frame.tokens_before} → {frame.tokens}"), "" if frame.fits else "yellow"),
+            Cell(_left(len(frame.evicted), frame.shortened)),
+            Cell(frame.reason, "dim"),
+        ]
+        for frame in frames
+    ]
+    print_table(out, columns, rows)
+
+
+def _left(turns: int, shortened: int) -> str:
+    parts = [f"{turns} turns" if turns != 1 else "1 turn"] if turns else []
+    parts += [f"{shortened} cut"] if shortened else []
+    return ", ".join(parts) or "-"
+
+
+def _print_turns(out: Screen, told: Explanation) -> None:
+    """Every turn; neighbours that stand where they stand for the same reason share its words."""
+    for place, turn in enumerate(told.turns):
+        after = told.turns[place + 1] if place + 1 < len(told.turns) else None
+        if place and turn.number == told.boundary:
+            out.rule("context")
+        _print_title(out, turn)
+        alike = after is not None and after.number != told.boundary and _why(after) == _why(turn)
+        if not alike:
+            _print_why(out, turn)
+
+
+def _why(turn: ExplainedTurn) -> tuple[object, ...]:
+    return turn.state, turn.reason, turn.back
+
+
+def _print_title(out: Screen, turn: ExplainedTurn) -> None:
+    size = size_of(turn)
+    line = out.cut(f"{turn.number:>4}  {clean(turn.title) or '(no words)'}", max(8, out.width - len(size) - 2))
+    out.say(f"{line}  {size}", STYLES[turn.state] if turn.state == "evicted" else "")
+
+
+def _print_why(out: Screen, turn: ExplainedTurn) -> None:
+    back = f"; to get it back: {', '.join(turn.back)}" if turn.back else ""
+    out.paragraph(f"{turn.state}: {clean(turn.reason)}{back}", STYLES[turn.state], indent=_indent(out))
+
+
+def _indent(out: Screen) -> str:
+    return " " * (6 if out.width > NARROW else 1)
+
+
+def _print_turn(out: Screen, told: Explanation, number: int) -> None:
+    turn = next((turn for turn in told.turns if turn.number == number), None)
+    if turn is None:
+        raise NotFound("turn", number)
+    _print_title(out, turn)
+    _print_why(out, turn)
+    if turn.priority is not None:
+        reasons = ", ".join(turn.priority.reasons)
+        out.paragraph(f"priority {turn.priority.value}: {reasons}", "dim", indent=_indent(out))
+    own = tuple(result for result in told.results if result.turn == number)
+    if own:
+        out.say()
+        _print_results(out, own)
+
+
+def _print_results(out: Screen, results: tuple[ExplainedResult, ...]) -> None:
+    columns = (
+        Column(title="handle"),
+        Column(title="tool", rank=2),
+        Column(title="shown", right=True, rank=1),
+        Column(title="whole", right=True),
+        Column(title="why", gives_way=True, least=10, rank=3),
+    )
+    rows = [
+        [
+            Cell(result.handle),
+            Cell(out.cut(clean(result.tool), 20), "dim"),
+            Cell(str(result.shown), _RESULTS[result.state]),
+            Cell(str(result.whole)),
+            Cell(f"{result.state}: {clean(result.reason)}", "dim"),
+        ]
+        for result in results
+    ]
+    print_table(out, columns, rows)

@@ -1,0 +1,180 @@
+"""`sash replay`: a session under several policies side by side: what each would have sent, and what that costs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.folded import Reading, entries_of, setup_for
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.progress import Progress
+from sash.cli.screen import Screen, screen
+from sash.cli.sparkline import marks, sparkline
+from sash.cli.subject import file_of, reading_options, subject_argument, take_reading
+from sash.cli.table import Cell, Column, print_table
+from sash.core.cost import ANTHROPIC, NO_CACHE, OPENAI, OPENAI_HALF
+from sash.core.policy import Policy
+from sash.core.tokens import short
+from sash.errors import InvalidSetting
+from sash.settings import Settings, load
+from sash.settings.table import PRESETS
+from sash.window.replay import Replay, Replayed, compared
+
+OWN = ("model", "history_tokens", "window", "counter")
+"""What is the same for every policy of the comparison."""
+PRICES = {"anthropic": ANTHROPIC, "openai": OPENAI, "half": OPENAI_HALF, "none": NO_CACHE}
+DEFAULT = ("sliding", "best", "priority")
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash replay --json` prints."""
+
+    name: str
+    model: str
+    messages: int
+    policies: tuple[Replayed, ...]
+    """In the order they were asked for; costs are relative to the first."""
+
+
+@click.command()
+@subject_argument()
+@click.option(
+    "-p",
+    "--policy",
+    "asked",
+    multiple=True,
+    metavar="NAME[,FIELD=VALUE...]",
+    help="A policy to compare; say it several times. Left out: sliding, best, priority.",
+)
+@click.option(
+    "--prices",
+    type=click.Choice(sorted(PRICES)),
+    default="anthropic",
+    show_default=True,
+    help="What the provider asks for tokens that it finds in its cache.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw what is sent over time, slides marked: a PNG or SVG.",
+)
+@reading_options
+@from_settings(*OWN, *STORED)
+@reports(Comparison)
+def replay(subject: str, **given: Any) -> None:
+    """
+    Replay SUBJECT under several policies, side by side.
+
+    A policy is a preset, with fields of its own after commas: `-p best,keep_share=0.5`. Cost is
+    of input only, with what the provider finds in its cache, relative to the first policy.
+    """
+    plot, asked, prices, as_json = (given.pop(name) for name in ("plot", "asked", "prices", "as_json"))
+    reading = take_reading(given)
+    settings = settings_of(given, *OWN, *STORED)
+    policies = {name: policy_said(name, settings) for name in asked or DEFAULT}
+    replays, messages = _replayed(subject, settings, reading, policies, prices)
+    told = Comparison(
+        name=subject,
+        model=replays[0].window.setup.model,
+        messages=messages,
+        policies=compared([one.outcome() for one in replays]),
+    )
+    if plot is not None:
+        from sash.cli.plot import draw
+
+        draw(plot, told.name, told.policies, high=replays[0].window.fold.limits.high)
+    if as_json:
+        answer(told)
+    else:
+        _print(told)
+        if plot is not None:
+            click.echo(f"drawn: {plot}", err=True)
+
+
+def policy_said(name: str, settings: Settings) -> Policy:
+    """A policy out of words: `best,keep_share=0.5`."""
+    preset, *fields = name.split(",")
+    if preset not in PRESETS:
+        where, problem = "--policy", f"is {preset!r}; it takes one of {', '.join(PRESETS)}"
+        raise InvalidSetting("policy", where=where, problem=problem)
+    flags: dict[str, object] = {"policy": preset}
+    for field in fields:
+        key, sign, value = field.partition("=")
+        if not sign:
+            raise InvalidSetting(key, where="--policy", problem="has no value; say FIELD=VALUE")
+        flags[key.strip()] = value.strip()
+    # What was set for the command holds for every policy that says nothing else.
+    given = {key: written for key, written in settings.given.items() if key != "policy"}
+    return Settings(given=given | load(flags, environment={}, folder=Path("/")).given).policy()
+
+
+def _replayed(
+    subject: str, settings: Settings, reading: Reading, policies: dict[str, Policy], prices: str
+) -> tuple[list[Replay], int]:
+    transcript, entries = entries_of(sys.stdin.buffer if subject == "-" else str(file_of(subject)), reading)
+    setup, entries = setup_for(transcript, entries, settings)
+    replays = [
+        Replay(name, msgspec.structs.replace(setup, policy=policy), PRICES[prices]) for name, policy in policies.items()
+    ]
+    count = 0
+    with Progress(f"replaying {subject}") as progress:
+        for entry in entries:
+            for one in replays:
+                one.add(entry.message, entry.at)
+            count += 1
+            progress.at(count)
+    return replays, count
+
+
+def _print(told: Comparison) -> None:
+    out = screen()
+    out.say(out.cut(clean(told.name), out.width), "bold")
+    requests = told.policies[0].requests
+    out.paragraph(f"{clean(told.model) or 'no model named'} · {told.messages:,} messages, {requests:,} requests", "dim")
+    out.say()
+    columns = (
+        Column(title="policy", gives_way=True, least=8),
+        Column(title="cost", right=True),
+        Column(title="cached", right=True),
+        Column(title="average", right=True, rank=1),
+        Column(title="peak", right=True, rank=3),
+        Column(title="slides", right=True, rank=2),
+        Column(title="turns out", right=True, rank=4),
+        Column(title="cut", right=True, rank=5),
+    )
+    print_table(out, columns, [_row(one) for one in told.policies])
+    out.say()
+    out.paragraph("cost: of input, cached tokens at their price; 1.00 is the first policy", "dim")
+    for one in told.policies:
+        _print_curve(out, one, max((other.peak for other in told.policies), default=0))
+
+
+def _row(one: Replayed) -> list[Cell]:
+    relative = "-" if one.relative is None else f"{one.relative:.2f}"
+    return [
+        Cell(clean(one.policy)),
+        Cell(relative, "bold"),
+        Cell(f"{100 * one.cached:.0f} %"),
+        Cell(short(round(one.average))),
+        Cell(short(one.peak)),
+        Cell(str(one.slides)),
+        Cell(str(len(one.evicted))),
+        Cell(str(one.shortened)),
+    ]
+
+
+def _print_curve(out: Screen, one: Replayed, top: int) -> None:
+    """What was sent, request by request, with the slides below."""
+    out.say()
+    out.say(out.cut(f"{clean(one.policy)}, up to {short(one.peak)}", out.width))
+    out.say(sparkline(out, one.live, out.width, top=top), "green")
+    below = marks(out, [slid.request - 1 for slid in one.slid], max(1, len(one.live)), out.width)
+    if below:
+        out.say(below, "dim")

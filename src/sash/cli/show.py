@@ -1,0 +1,197 @@
+"""`sash show`: the turns of a session or a thread, their size and age, and what the model sees of them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.age import age, moment
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.damage import print_damage
+from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.places import near
+from sash.cli.pressure import print_pressure
+from sash.cli.screen import Screen, Style, screen
+from sash.cli.spoken import OpenedTurn, messages_of, print_messages
+from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
+from sash.cli.table import Cell, Column, line_of, widths_of
+from sash.core.explain import ExplainedTurn, Explanation, State
+from sash.core.tokens import TokenCount, short
+from sash.errors import NotFound
+from sash.transcripts import Damage
+
+STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim"}
+NARROW = 40
+"""Columns up to which only the most needful is shown."""
+BAR = 14
+"""Columns of the largest turn's bar."""
+
+
+class ShownTurn(ExplainedTurn, frozen=True, kw_only=True):
+    """A turn, as `sash show` tells it."""
+
+    at: str | None = None
+    """When it was started; null where nobody knows."""
+
+
+class ShownTurns(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash show --json` prints."""
+
+    name: str
+    kind: str
+    """The format of the session file; `thread` of a stored one."""
+    title: str
+    model: str
+    turns: tuple[ShownTurn, ...]
+    boundary: int
+    """Number of the first live turn."""
+    tokens: TokenCount
+    """What history takes in the window."""
+    high: int
+    """Above it history slides."""
+    window: int
+    """Tokens that the model takes."""
+    window_known: bool
+    """False when nobody knows the model and a default stands in."""
+    damage: tuple[Damage, ...]
+    """Places of the file that could not be read."""
+    damaged: int
+    """How many there are; only the first thousand are listed."""
+
+
+@click.command()
+@subject_argument()
+@click.option("--turn", "number", type=click.IntRange(0), metavar="N", help="Open one turn: all that was said in it.")
+@click.option("-v", "--messages", is_flag=True, help="Under each turn in the window, what was said and done in it.")
+@click.option("-n", "--last", type=click.IntRange(1), metavar="N", help="Only the newest N turns.")
+@reading_options
+@from_settings(*WINDOW, *STORED)
+@reports(ShownTurns)
+def show(subject: str, **given: Any) -> None:
+    """
+    Show the turns of SUBJECT, a session file: `-` is standard input.
+
+    Above the line stands what the model does not see any more, below it what it sees.
+    """
+    settings = settings_of(given, *WINDOW, *STORED)
+    number = given["number"]
+    with opened(subject, settings, take_reading(given), turn=number) as it:
+        if number is not None:
+            _open(it, number, as_json=given["as_json"])
+        elif given["as_json"]:
+            answer(_shown(it))
+        else:
+            _print(it, messages=given["messages"], last=given["last"])
+
+
+def _shown(it: Subject) -> ShownTurns:
+    explained, context = it.explain(), it.context()
+    return ShownTurns(
+        name=it.name,
+        kind=it.kind,
+        title=it.title,
+        model=it.model,
+        turns=tuple(_with_time(turn, it.times.get(turn.number)) for turn in explained.turns),
+        boundary=explained.boundary,
+        tokens=explained.tokens,
+        high=explained.high,
+        window=context.window,
+        window_known=context.window_known,
+        damage=tuple(it.damage),
+        damaged=it.damaged,
+    )
+
+
+def _with_time(turn: ExplainedTurn, at: float | None) -> ShownTurn:
+    return ShownTurn(**{name: getattr(turn, name) for name in turn.__struct_fields__}, at=moment(at))
+
+
+def _open(it: Subject, number: int, *, as_json: bool) -> None:
+    turn = next((turn for turn in it.explain().turns if turn.number == number), None)
+    if turn is None:
+        raise NotFound("turn", number)
+    found = tuple(messages_of(it.said(number), it.counter))
+    if as_json:
+        answer(OpenedTurn(turn=turn, messages=found))
+        return
+    out = screen()
+    out.say(out.cut(f"turn {number}: {clean(turn.title) or '(no words)'}", out.width), "bold")
+    when = age(it.times.get(number), time.time())
+    ago = f" · {when} ago" if when not in ("", "now") else ""
+    out.paragraph(f"{turn.state} · {size_of(turn)} tokens{ago}", "dim")
+    out.paragraph(f"{turn.reason}{'; to get it back: ' + ', '.join(turn.back) if turn.back else ''}", "dim")
+    out.say()
+    print_messages(out, found, whole=True)
+
+
+def _print(it: Subject, *, messages: bool, last: int | None) -> None:
+    out = screen()
+    explained, context = it.explain(), it.context()
+    _heading(out, it, explained)
+    print_pressure(out, context.pressure)
+    window = "" if context.window_known else ", a default: nobody knows this model"
+    out.paragraph(f"history {explained.tokens} of {short(explained.high)} (slides above){window}", "dim")
+    out.say()
+    turns = explained.turns[-last:] if last else explained.turns
+    if len(turns) < len(explained.turns):
+        out.say(out.drawn(f"… {len(explained.turns) - len(turns):,} turns before"), "dim")
+    _print_turns(out, it, turns, explained.boundary, messages=messages)
+    print_damage(out, it.damage, it.damaged)
+
+
+def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
+    said = sum(turn.messages for turn in explained.turns)
+    title = f"{clean(near(it.name))}" + (f": {clean(it.title)}" if it.title else "")
+    out.say(out.cut(title, out.width), "bold")
+    parts = [it.kind, clean(it.model), f"{len(explained.turns):,} turns, {said:,} messages"]
+    if it.compactions:
+        parts.append(f"compacted {it.compactions} {'time' if it.compactions == 1 else 'times'} by the tool")
+    out.paragraph(" · ".join(filter(None, parts)), "dim")
+
+
+def _print_turns(out: Screen, it: Subject, turns: tuple[ExplainedTurn, ...], boundary: int, *, messages: bool) -> None:
+    columns = (
+        Column(right=True),
+        Column(gives_way=True, least=8),
+        Column(rank=2),
+        Column(right=True, rank=3),
+        Column(right=True),
+        Column(rank=4),
+    )
+    now, largest = time.time(), max((turn.whole.value for turn in turns), default=1) or 1
+    rows = [_row(out, turn, it.times.get(turn.number), now, largest) for turn in turns]
+    widths = widths_of(out, columns, rows)
+    for turn, row in zip(turns, rows, strict=True):
+        if turn.number == boundary and boundary > turns[0].number:
+            out.rule("context")
+        if widths:
+            out.say(line_of(out, columns, row, widths))
+        else:
+            out.say(out.cut(f"{turn.number} {row[1].text}", out.width), row[1].style)
+        if messages and turn.state != "evicted":
+            print_messages(out, tuple(messages_of(it.said(turn.number), it.counter)), indent=4)
+
+
+def size_of(turn: ExplainedTurn) -> str:
+    """What it takes; of a turn that is shown in part, `~1.4k/1.7k`."""
+    return str(turn.tokens) if turn.tokens == turn.whole else f"{turn.tokens}/{short(turn.whole.value)}"
+
+
+def _row(out: Screen, turn: ExplainedTurn, at: float | None, now: float, largest: int) -> list[Cell]:
+    style = STYLES[turn.state]
+    shown = turn.tokens.value if turn.state != "evicted" else 0
+    full = round(BAR * shown / largest)
+    rest = max(0, round(BAR * turn.whole.value / largest) - full)
+    words: Style = "dim" if turn.state == "evicted" else ""
+    return [
+        Cell(str(turn.number), "dim"),
+        Cell(clean(turn.title) or "(no words)", words),
+        Cell(turn.state, style),
+        Cell(age(at, now), "dim"),
+        Cell(size_of(turn) if out.width > NARROW else str(turn.tokens), words),
+        Cell(out.drawn("█" * full + "░" * rest), style),
+    ]

@@ -1,0 +1,279 @@
+"""`sash show`, `context`, `explain`, `pressure` and `replay` on session files, through the front door."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sash.cli.characters import columns_of
+from sash.cli.context import ShownContext
+from sash.cli.replay import Comparison
+from sash.cli.show import ShownTurns
+from sash.cli.spoken import OpenedTurn
+from sash.core.explain import Explanation
+from sash.core.pressure import Pressure
+from tests.cli.front_door import SASH, environment, here, on_terminal, piped, plain
+from tests.cli.sessions import exchange, long_session, written
+
+SMALL = ("--history-tokens", "4k")
+COMMANDS = ("show", "context", "explain", "pressure", "replay")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return long_session(tmp_path_factory.mktemp("sessions") / "session.jsonl")
+
+
+def test_the_divider_stands_between_what_left_and_what_the_model_sees(session: Path, tmp_path: Path) -> None:
+    ran = here("show", session, *SMALL, home=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran == piped("show", session, *SMALL, home=tmp_path)
+    told = msgspec.json.decode(here("show", session, *SMALL, "--json", home=tmp_path).out, type=ShownTurns)
+    assert told.boundary > 1
+    divider = next(place for place, line in enumerate(ran.lines) if " context " in line)
+    assert f"Request number {told.boundary - 1} " in ran.lines[divider - 1]
+    assert f"Request number {told.boundary} " in ran.lines[divider + 1]
+    assert "evicted" in ran.lines[divider - 1]
+    assert "live" in ran.lines[divider + 1]
+    assert "claude-sonnet-4-5 · 30 turns, 120 messages" in ran.words
+
+
+def test_nothing_left_means_no_divider(session: Path, tmp_path: Path) -> None:
+    ran = here("show", session, home=tmp_path)
+    assert not [line for line in ran.lines if " context " in line]
+
+
+def test_show_as_json_is_what_is_documented(session: Path, tmp_path: Path) -> None:
+    told: dict[str, Any] = here("show", session, *SMALL, "--json", home=tmp_path).json()
+    assert {"turns", "boundary", "tokens", "damage"} <= told.keys()
+    assert [turn["number"] for turn in told["turns"]] == list(range(1, 31))
+    for turn in told["turns"]:
+        assert {"number", "title", "messages", "tokens", "state", "reason"} <= turn.keys()
+        assert turn["messages"] == 4
+        assert turn["tokens"].keys() == {"value", "exact"}
+        assert turn["state"] == ("live" if turn["number"] >= told["boundary"] else "evicted")
+    live = sum(turn["tokens"]["value"] for turn in told["turns"] if turn["state"] == "live")
+    assert told["tokens"] == {"value": live, "exact": False}
+    assert told["tokens"]["value"] <= told["high"] == 4_000
+    assert told["damage"] == []
+    assert told["turns"][0]["at"].startswith("2023-11-")
+
+
+def test_one_turn_can_be_opened(session: Path, tmp_path: Path) -> None:
+    for number in (1, 30):
+        ran = here("show", session, *SMALL, "--turn", str(number), home=tmp_path)
+        assert ran.code == 0
+        assert f"turn {number}: Request number {number}" in ran.out
+        assert f"what stands in line 49 of file {number}" in ran.out
+        assert f"Answer {number}." in ran.out
+        opened = msgspec.json.decode(
+            here("show", session, *SMALL, "--turn", str(number), "--json", home=tmp_path).out, type=OpenedTurn
+        )
+        assert [message.role for message in opened.messages] == ["user", "assistant", "user", "assistant"]
+        assert [said.kind for message in opened.messages for said in message.blocks] == [
+            "text",
+            "call",
+            "result",
+            "text",
+        ]
+    ran = here("show", session, "--turn", "99", home=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is no turn 99" in ran.err
+
+
+def test_messages_can_be_shown_under_their_turns(session: Path, tmp_path: Path) -> None:
+    ran = here("show", session, "-v", "--last", "1", home=tmp_path)
+    assert ran.lines[-4:] == [
+        "    ├─ User: Request number 30",
+        "    ├─ Read src/30.py",
+        "    ├─   -> 1,829 characters: 0 what stands in line 0 of file 30 1 what stands…",
+        "    └─ Assistant: Answer 30.",
+    ]
+    assert "29 turns before" in ran.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("width", [80, 20])
+def test_it_fits_the_terminal(session: Path, tmp_path: Path, command: str, width: int) -> None:
+    ran = on_terminal(command, session, *SMALL, home=tmp_path, width=width)
+    assert ran.code == 0
+    assert "\x1b[" in ran.out
+    assert max(columns_of(line) for line in plain(ran.out).splitlines()) <= width
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_bare_locale_gets_ascii(session: Path, tmp_path: Path, command: str) -> None:
+    ran = piped(command, session, *SMALL, home=tmp_path, env={"LC_ALL": "C"})
+    assert ran.code == 0
+    assert ran.out.isascii()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_reader_that_leaves_early_causes_no_noise(session: Path, tmp_path: Path, command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [SASH, command, session], stdout=writer, stderr=subprocess.PIPE, env=environment(tmp_path), check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path, command: str) -> None:
+    ran = here(command, "nowhere.jsonl", home=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "sash: there is no file 'nowhere.jsonl'\n"
+    (tmp_path / "words.txt").write_text("just words\n")
+    ran = here(command, "words.txt", home=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") == 1
+
+
+def test_damage_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+    lines = exchange(1, "First") + exchange(2, "Second")
+    path = written(tmp_path / "torn.jsonl", lines, tail='{"type":"user","mess')
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\n\0\0\0\0\n", 1))
+    ran = here("show", path, home=tmp_path)
+    assert ran.code == 0
+    assert "First" in ran.out
+    assert "Second" in ran.out
+    assert "2 places could not be read" in ran.out
+    told = here("show", path, "--json", home=tmp_path).json()
+    assert [hurt["line"] for hurt in told["damage"]] == [2, 6]
+    assert told["damaged"] == 2
+
+
+def test_what_a_transcript_says_cannot_command_the_terminal(tmp_path: Path) -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe \x9b31m\r\nsecond"
+    path = written(tmp_path / "n.jsonl", exchange(1, nasty, result=nasty, answer=nasty))
+    for words in (["show"], ["show", "-v"], ["show", "--turn", "1"], ["explain", "--results"], ["context"]):
+        ran = on_terminal(words[0], path, *words[1:], home=tmp_path)
+        assert ran.code == 0
+        shown = plain(ran.out)
+        assert not set(shown) & set("\x1b\x07\x9b\u202e")
+        assert "\r" not in shown
+
+
+def test_a_session_may_come_through_a_pipe(session: Path, tmp_path: Path) -> None:
+    by_file = here("show", session, "--json", home=tmp_path).json()
+    by_pipe = piped("show", "-", "--json", home=tmp_path, stdin=session.read_bytes()).json()
+    assert by_pipe["turns"] == by_file["turns"]
+    assert by_pipe["name"] == "standard input"
+
+
+def test_context_adds_up_and_names_the_remedy(session: Path, tmp_path: Path) -> None:
+    ran = here("context", session, *SMALL, home=tmp_path)
+    assert "history" in ran.out
+    assert "set history_tokens, or compact" in ran.out
+    assert "history slides above 4.0k, down to 2.4k" in ran.out
+    assert "Read src/30.py" in ran.out
+    assert "The provider reported 2.7k for the newest answer, 99 % from its cache" in ran.words
+    told = msgspec.json.decode(here("context", session, *SMALL, "--json", home=tmp_path).out, type=ShownContext)
+    rows = {row.source: row.used.value for row in told.context.ledger.rows if row.source != "reserve"}
+    assert sum(rows.values()) == told.context.used.value
+    parts = {name: count.value for name, count in told.by_kind.items()}
+    assert set(parts) == {"results", "calls", "assistant", "user", "framing", "digest"}
+    assert parts.pop("digest") == pytest.approx(rows["summary"], abs=8)
+    assert sum(parts.values()) == pytest.approx(rows["history"], abs=8)
+    assert {result.about for result in told.largest} <= {f"src/{number}.py" for number in range(20, 31)}
+    assert told.context.model == "claude-sonnet-4-5"
+
+
+def test_every_turn_is_explained_with_the_way_back(session: Path, tmp_path: Path) -> None:
+    ran = here("explain", session, *SMALL, home=tmp_path)
+    assert "evicted: it left at frame" in ran.out
+    assert "raise `history_tokens`" in ran.out
+    assert "the current turn always stays" in ran.out
+    told = msgspec.json.decode(here("explain", session, *SMALL, "--json", home=tmp_path).out, type=Explanation)
+    assert len(told.turns) == 30
+    assert len(told.results) == 30
+    assert {result.state for result in told.results} >= {"evicted", "whole"}
+    one = here("explain", session, *SMALL, "--turn", "1", home=tmp_path)
+    assert "Request number 1 " in one.out
+    assert "2.0" in one.out
+    assert here("explain", session, "--turn", "99", home=tmp_path).code == 1
+    assert "It never slid" in here("explain", session, home=tmp_path).out
+
+
+def test_pressure_speaks_to_people_issues_and_programs(session: Path, tmp_path: Path) -> None:
+    tight = ("--window", "6k", "--set", "reserve_tokens=0", "--history-tokens", "5k")
+    told = msgspec.json.decode(here("pressure", session, *tight, "--json", home=tmp_path).out, type=Pressure)
+    ran = here("pressure", session, *tight, home=tmp_path)
+    assert f"{told.percent} %" in ran.out
+    footer = here("pressure", session, *tight, "--markdown", "--set", "show_above=0", home=tmp_path)
+    assert footer.out.startswith("<sub>📊 Context: ")
+    assert footer.out.rstrip().endswith("</sub>")
+    assert (
+        footer.out
+        == here("pressure", session, *tight, "--markdown", "--show-above", "0", home=tmp_path, env={"LC_ALL": "C"}).out
+    )
+    assert here("pressure", session, "--markdown", home=tmp_path).out == ""
+    whole = here("pressure", session, *tight, "--whole", home=tmp_path)
+    assert "over the window" in whole.out
+    assert "Context is nearly full" in whole.words
+
+
+def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> None:
+    words = ("replay", session, "--history-tokens", "8k", "-p", "sliding", "-p", "best", "-p", "best,keep_share=0.4")
+    told = msgspec.json.decode(here(*words, "--json", home=tmp_path).out, type=Comparison)
+    sliding, best, lower = told.policies
+    assert [one.policy for one in told.policies] == ["sliding", "best", "best,keep_share=0.4"]
+    assert {one.requests for one in told.policies} == {60}
+    assert (sliding.relative, told.messages) == (1.0, 120)
+    assert best.relative is not None
+    assert best.relative < 1
+    assert lower.slides < best.slides < sliding.slides
+    assert best.cached > sliding.cached
+    assert len(best.live) == 60
+    assert max(best.live) == best.peak
+    assert best.evicted == tuple(range(1, len(best.evicted) + 1))
+    ran = here(*words, home=tmp_path)
+    assert ran.out.count("▲") == sum(slid.request <= one.requests for one in told.policies for slid in one.slid)
+    assert f"best, up to {best.peak / 1000:.1f}k" in ran.out
+    assert "█" in ran.out
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_replay_can_be_drawn(session: Path, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"picture.{ending}"
+    ran = here("replay", session, *SMALL, "--plot", path, home=tmp_path)
+    assert ran.code == 0
+    assert path.read_bytes().startswith(b"\x89PNG" if ending == "png" else b"<?xml")
+    assert str(path) in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-p", "fast"], "policy is 'fast'; it takes one of best"),
+        (["-p", "best,keep_share"], "keep_share has no value"),
+        (["-p", "best,keep_share=7"], "keep_share is '7'; it takes a share"),
+        (["--plot", "x.gif"], "ends in none of .png, .svg"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(session: Path, tmp_path: Path, words: list[str], said: str) -> None:
+    ran = here("replay", session, *words, home=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in " ".join(ran.err.split())
+
+
+def test_a_broken_settings_file_stops_a_command(session: Path, tmp_path: Path) -> None:
+    (tmp_path / "sash.toml").write_text("window = 'large'\n")
+    for command in COMMANDS:
+        ran = here(command, session, home=tmp_path)
+        assert (ran.code, ran.out) == (2, "")
+        assert "sash.toml:1: window is 'large'" in ran.err
+
+
+def test_json_stays_json_in_a_bare_locale(tmp_path: Path) -> None:
+    path = written(tmp_path / "n.jsonl", exchange(1, "größer 中文"))
+    ran = here("show", path, "--json", home=tmp_path, env={"LC_ALL": "C"})
+    assert json.loads(ran.out)["turns"][0]["title"] == "größer 中文"
+    assert r"gr\xf6\xdfer \u4e2d" in here("show", path, home=tmp_path, env={"LC_ALL": "C"}).out
