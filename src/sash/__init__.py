@@ -20,6 +20,8 @@ from sash.errors import (
     MissingExtra,
     NewerDatabase,
     NotFound,
+    NothingToUndo,
+    PinsFull,
     ProviderBusy,
     ProviderDown,
     ProviderError,
@@ -58,17 +60,20 @@ if TYPE_CHECKING:
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
+    from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Transcript, open_transcript
-    from sash.window import Report
+    from sash.window import Context, Prepared, Report
 else:
     from sash.names import __getattr__  # noqa: F401  (Python asks it for names that are not there yet)
 
 __all__ = [
     "Allotment",
     "AnswerBroken",
+    "Appended",
     "BodyTooLarge",
     "Budget",
     "Conflict",
+    "Context",
     "DamagedDatabase",
     "Entry",
     "Fitted",
@@ -86,7 +91,10 @@ __all__ = [
     "MissingExtra",
     "NewerDatabase",
     "NotFound",
+    "NothingToUndo",
+    "PinsFull",
     "Policy",
+    "Prepared",
     "Prices",
     "ProviderBusy",
     "ProviderDown",
@@ -102,6 +110,7 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "Thread",
     "ThreadBusy",
     "ThreadExists",
     "TokenCount",
@@ -117,9 +126,11 @@ __all__ = [
     "UnknownWire",
     "UnreadableTokenizer",
     "UnreadableTranscript",
+    "Verification",
     "WindowOverflow",
     "__version__",
     "count_tokens",
     "fit",
+    "open",
     "open_transcript",
 ]

@@ -9,6 +9,8 @@ Every error that sash raises on purpose.
     ├── InvalidSetting        a setting that does not exist, or cannot have that value
     ├── InvalidUpstream       an address that no provider can be reached at
     ├── MissingExtra          what was asked for needs a package that is not installed
+    ├── NothingToUndo         no slide, rewind or pin is in force that could be taken back
+    ├── PinsFull              more is pinned than pins may take
     ├── ProviderError         a provider did not answer, or not with an answer
     │   ├── AnswerBroken      what came is no answer, or only a part of one
     │   ├── KeyMissing        no key in the environment
@@ -138,6 +140,26 @@ class BodyTooLarge(SashError):
         self.size, self.limit = size, limit
         super().__init__(
             f"the request has {size:,} bytes of at most {limit:,}; shorten the input, or raise `body_bytes`"
+        )
+
+
+class NothingToUndo(SashError):
+    """Nothing is in force that could be taken back."""
+
+    def __init__(self, thread: str) -> None:
+        self.thread = thread
+        super().__init__(f"nothing in the thread {thread!r} can be undone: no slide, rewind or pin is in force")
+
+
+class PinsFull(SashError):
+    """More would be pinned than pins may take of the window."""
+
+    def __init__(self, *, turn: int, sizes: dict[int, int], limit: int) -> None:
+        self.turn, self.sizes, self.limit = turn, sizes, limit
+        told = ", ".join(f"turn {number}: {tokens:,}" for number, tokens in sizes.items())
+        super().__init__(
+            f"with turn {turn} pins would take {sum(sizes.values()):,} of at most {limit:,} tokens ({told}); "
+            "unpin one of them, or raise `pin_tokens`"
         )
 
 

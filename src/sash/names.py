@@ -20,8 +20,9 @@ _HOMES = {
     "sash.core.tokens": ("TokenCount",),
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
-    "sash.window": ("Report",),
     "sash.transcripts": ("Entry", "Transcript", "open_transcript"),
+    "sash.thread": ("Appended", "Thread", "Verification", "open"),
+    "sash.window": ("Context", "Prepared", "Report"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -19,6 +19,7 @@ Kind = Literal[
     "summary",
     "fact",
     "redact",
+    "veto",
 ]
 
 

@@ -18,7 +18,7 @@ from sash.core.shorten import shorten
 from sash.core.tokens import NO_TOKENS, TokenCount
 from sash.core.turn import group
 
-State = Literal["live", "carried", "evicted"]
+State = Literal["live", "carried", "evicted", "rewound"]
 ResultState = Literal["whole", "shortened", "digested", "evicted"]
 
 
@@ -107,6 +107,7 @@ BECAUSE: dict[Reason, str] = {
     "undo": "the slide before was undone",
     "rewind": "the thread was rewound",
     "configure": "model or policy changed",
+    "redact": "something was redacted",
     "overflow": "the provider refused the request as too long",
 }
 """Why a frame was made, as the end of a sentence."""
@@ -167,6 +168,8 @@ class _View:
     def turns(self) -> Iterator[ExplainedTurn]:
         for left in self.past.evicted:
             yield self._evicted(left)
+        for gone in self.past.rewound:
+            yield self._rewound(gone)
         for turn in self.fold.turns.values():
             yield self._in_window(turn)
 
@@ -182,6 +185,20 @@ class _View:
             reason=f"it left at frame {left.frame}: {self._because(left.frame)}",
             since=left.frame,
             back=(*self._pin(left.number), *self._ways_back(left.frame)),
+        )
+
+    def _rewound(self, gone: Evicted) -> ExplainedTurn:
+        tokens = self.count(gone.tokens, self.fold.exact)
+        return ExplainedTurn(
+            number=gone.number,
+            title=gone.title,
+            messages=gone.messages,
+            tokens=tokens,
+            whole=tokens,
+            state="rewound",
+            reason=f"the thread was rewound at frame {gone.frame}",
+            since=gone.frame,
+            back=("undo",) if gone.frame == self.fold.frame.number else (),
         )
 
     def _in_window(self, turn: LiveTurn) -> ExplainedTurn:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -24,8 +25,8 @@ from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.shorten import shorten, weight
 from sash.core.shown import shown
-from sash.core.size import Part, Size
-from sash.core.slide import Situation, Slide, plan_slide
+from sash.core.size import Part, Size, size_of
+from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
 from sash.core.tokens import Counter, TokenCount
 from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
@@ -40,6 +41,8 @@ EARLY_SHARE = 0.7
 
 NO_TURN = -1
 """Stands where a turn's number does, for what stands for whole turns."""
+EVERYTHING = 1 << 60
+"""A low mark that nothing has to leave for."""
 
 BeforeSlide = Callable[[Slide], bool]
 
@@ -72,6 +75,8 @@ class Fold:
         """After an undo the high mark is not looked at until the window forces a slide."""
         self.before_slide: BeforeSlide | None = None
         """May veto a slide that can wait."""
+        self.placed = Placed(SYSTEM)
+        """Where the newest message belongs."""
         self.asked = 0
         """What history took at the newest request point: what a provider's report speaks of."""
         self._closed: deque[int] = deque(maxlen=RECENT)
@@ -144,32 +149,37 @@ class Fold:
             yield from turn.messages()
 
     def add(
-        self, message: Message, size: Size, at: float | None = None, *, position: int | None = None
+        self,
+        message: Message,
+        size: Size,
+        at: float | None = None,
+        *,
+        position: int | None = None,
+        held: bool = False,
     ) -> Frame | None:
         """
         One more message; the frame it leads to, if it leads to one.
 
         Its position is the next one, unless other events stand between the messages of the log.
+        With `held` it leads to none: somebody had a reason why the window should not slide here.
         """
         if position is not None:
             self.placing.length = position
-        frame, placed = self._added_to(message, size, at)
-        if placed.request_point:
+        frame = self._added_to(message, size, at, held)
+        if self.placed.request_point:
             self.asked = self.tokens
         return frame
 
-    def _added_to(self, message: Message, size: Size, at: float | None) -> tuple[Frame | None, Placed]:
+    def _added_to(self, message: Message, size: Size, at: float | None, held: bool) -> Frame | None:
         position = self.placing.length
-        placed = self.placing.add(message)
+        self.placed = placed = self.placing.add(message)
         if message.role == "meta":
             size = Size(0)
         whole_tokens, self.exact = size.tokens, self.exact and size.exact
-        live = LiveMessage(position, message, size)
-        if self.limits.record_over and size.tokens > self.limits.record_over:
-            live = self._recorded(live)
+        live = self.entering(position, message, size)
         if placed.turn == SYSTEM:
             self.system.append(live)
-            return None, placed
+            return None
         self._turn(placed, message).add(live, whole_tokens)
         self.tokens += live.size.tokens
         self.body += live.size.body
@@ -177,11 +187,14 @@ class Fold:
         self._added += live.size.tokens
         before, self._said_at = self._said_at, at
         pause = at - before if at is not None and before is not None else 0.0
+        if held:
+            self._due = None
+            return None
         if self._due is not None and placed.request_point:
             (command, low), self._due = self._due, None
-            return self.slide(command, low=low), placed
+            return self.slide(command, low=low)
         reason = self._reason(message, placed, pause)
-        return (self.slide(reason) if reason is not None else None), placed
+        return self.slide(reason) if reason is not None else None
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
@@ -207,21 +220,24 @@ class Fold:
         if low is None and self.policy.adaptive:
             share = best_keep_share(self.policy.prices, self._added / max(1, self._requests), self.limits.high)
             low = int(share * self.limits.high)
+        limits = self.limits
+        if reason == "window" and low is not None:
+            # A request that would be refused: what may stay above the low mark elsewhere may not here.
+            limits = msgspec.structs.replace(limits, high=min(limits.high, low))
+        return plan_slide(self.frame, list(self.turns.values()), self._situation(limits, low), reason=reason)
+
+    def _situation(self, limits: Limits, low: int | None) -> Situation:
         turns = list(self.turns.values())
         scores: dict[int, int] = {}
         if self.policy.order == "priority" or self.policy.carry_tokens:
             signals = SEED if self.policy.order == "priority" else SIGNALS
             scored = scores_of(turns, self.placing.length, len(self.system), signals)
             scores = {number: score.value for number, score in scored.items()}
-        limits = self.limits
-        if reason == "window" and low is not None:
-            # A request that would be refused: what may stay above the low mark elsewhere may not here.
-            limits = msgspec.structs.replace(limits, high=min(limits.high, low))
-        situation = Situation(
+        return Situation(
             limits=limits,
             policy=self.policy,
             measure=self._measure,
-            count=lambda message: self.counter.message(message).value,
+            count=self._count,
             at=self.placing.length,
             pinned=self.pinned,
             superseded=superseded(turns) if self.limits.shorten_over else frozenset(),
@@ -230,7 +246,6 @@ class Fold:
             low=low,
             body_over=self.body > BODY_SHARE * self.policy.body_bytes,
         )
-        return plan_slide(self.frame, turns, situation, reason=reason)
 
     def digest_text(self) -> str:
         """What stands for the turns that left: the same until the next frame, so it is put together once."""
@@ -272,9 +287,8 @@ class Fold:
 
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
-        self._texts = {}
-        before, self.frame = self.frame, slide.frame
-        self.past.frames.append(slide.frame)
+        before = self.frame
+        self._stand(slide.frame)
         for number in slide.evicted:
             turn = self.turns.pop(number)
             self.digest.add(turn)
@@ -304,6 +318,122 @@ class Fold:
             for turn in self.turns.values():
                 self.digest.add_shortened(turn, places)
 
+    def number_from(self, number: int) -> None:
+        """The next frame gets a number above this one: numbers are never given again."""
+        if number > self.frame.number:
+            self.frame = msgspec.structs.replace(self.frame, number=number)
+
+    def _stand(self, frame: Frame) -> None:
+        self._texts = {}
+        self.frame = frame
+        self.past.frames.append(frame)
+
+    # What commands do.
+
+    def compact(self) -> Frame | None:
+        """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
+        self.suspended = False
+        return self.slide("compact", low=self.compact_mark())
+
+    def compact_mark(self) -> int:
+        """How far a command to compact goes down."""
+        return min(self.limits.low, int(self.tokens * self.factor * self.policy.keep_share))
+
+    def pin(self, turn: LiveTurn) -> Frame | None:
+        """Keeps a turn from leaving; one that had left comes back, and that is a frame."""
+        self.pinned |= {turn.number}
+        if turn.number in self.turns:
+            return None
+        self.turns = dict(sorted([*self.turns.items(), (turn.number, turn)]))
+        self.tokens += turn.tokens
+        self.body += turn.body
+        self.past.evicted = [gone for gone in self.past.evicted if gone.number != turn.number]
+        carried = tuple(sorted({*self.frame.carried, turn.number}))
+        self.frame = msgspec.structs.replace(self.frame, carried=carried)
+        return self.reframe("pin")
+
+    def unpin(self, number: int) -> Frame | None:
+        """Lets a turn leave; one that stands before the boundary leaves at once."""
+        self.pinned -= {number}
+        if number not in self.turns or number >= self.frame.boundary:
+            return None
+        turn = self.turns[number]
+        positions = {live.position for live in turn.messages()}
+        frame = msgspec.structs.replace(
+            self._reframed("unpin", self.frame.number + 1),
+            carried=tuple(kept for kept in self.frame.carried if kept != number),
+            shortened=tuple(short for short in self.frame.shortened if short.message not in positions),
+            digested=tuple(steps for steps in self.frame.digested if steps.turn != number),
+            tokens=self.tokens - turn.tokens,
+        )
+        tokens = {kept: turn.tokens for kept, turn in self.turns.items() if kept != number}
+        bodies = {kept: turn.body for kept, turn in self.turns.items() if kept != number}
+        return self.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
+
+    def reframe(self, reason: Reason, *, number: int | None = None) -> Frame:
+        """
+        A new frame for a head that a command has changed, under the next number or a given one.
+
+        What was signed was bound to the head that is gone, so it goes without its thinking.
+        """
+        if number is not None:
+            self.frame = msgspec.structs.replace(self.frame, number=number - 1)
+        if self.placing.calls_open:
+            self._due = self._due or (reason, EVERYTHING)
+        elif (planned := self.plan(reason, low=EVERYTHING)) is not None:
+            return self.make(planned)
+        self._stand(self._reframed(reason, self.frame.number + 1))
+        return self.frame
+
+    def _reframed(self, reason: Reason, number: int) -> Frame:
+        return msgspec.structs.replace(
+            self.frame,
+            number=number,
+            parent=number - 1,
+            at=self.placing.length,
+            reason=reason,
+            tokens_before=self.tokens,
+            tokens=self.tokens,
+            fits=self.tokens <= int(self.limits.high / self.factor),
+        )
+
+    def configure(self, policy: Policy, limits: Limits, counter: Counter) -> None:
+        """
+        Goes on under other limits, or with another counter: then all that is in the window is counted again.
+
+        What has left stays out; what no longer fits leaves at the slide that is to follow.
+        """
+        recounted = (counter.id, counter.version) != (self.counter.id, self.counter.version)
+        self.policy, self.limits, self.counter = policy, limits, counter
+        self._texts = {}
+        if recounted:
+            self._recount()
+
+    def _recount(self) -> None:
+        self.system = [self._recounted(live) for live in self.system]
+        for turn in self.turns.values():
+            turn.opening = [self._recounted(live) for live in turn.opening]
+            turn.steps = [[self._recounted(live) for live in step] for step in turn.steps]
+            every = [*turn.opening, *chain.from_iterable(turn.steps)]
+            turn.whole_tokens = sum(self._count(live.came or live.message) for live in every)
+            turn.entered_tokens = sum(live.size.tokens for live in every)
+        situation = self._situation(self.limits, None)
+        for number, tokens in tokens_shown(self.frame, list(self.turns.values()), situation).items():
+            self.turns[number].tokens = tokens
+        self.tokens = sum(turn.tokens for turn in self.turns.values())
+        self.exact = all(live.size.exact for live in self.window())
+        self._closed.clear()
+        self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
+        self._requests = self._added = 0
+        self.factor = 1.0
+
+    def _recounted(self, live: LiveMessage) -> LiveMessage:
+        size = msgspec.structs.replace(size_of(live.message, self.counter), body=live.size.body)
+        return msgspec.structs.replace(live, size=Size(0) if live.message.role == "meta" else size)
+
+    def _count(self, message: Message) -> int:
+        return self.counter.message(message).value
+
     def _turn(self, placed: Placed, message: Message) -> LiveTurn:
         turn = self.turns.get(placed.turn)
         if turn is None:
@@ -313,8 +443,12 @@ class Fold:
             turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
         return turn
 
+    def entering(self, position: int, message: Message, size: Size) -> LiveMessage:
+        """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
+        live = LiveMessage(position, message, size)
+        return self._recorded(live) if self.limits.record_over and size.tokens > self.limits.record_over else live
+
     def _recorded(self, live: LiveMessage) -> LiveMessage:
-        """A single giant result is shortened before anybody has seen it, and stays so until a slide."""
         limit, size = self.limits.record_over, live.size
         blocks, parts = list(live.message.blocks), list(size.parts)
         for place, part in enumerate(size.parts):
@@ -364,6 +498,10 @@ class Fold:
         if self.frame.fits or current.first().position >= self.frame.at:
             return self.limits.high
         return min(int(self.frame.tokens * self.factor) + self.limits.worth, self.limits.hard - self.limits.fixed)
+
+    def over_high(self) -> bool:
+        """Whether history is above its high mark."""
+        return self._over(self.limits.high)
 
     def _over(self, mark: float) -> bool:
         return self.tokens * self.factor > mark

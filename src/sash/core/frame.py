@@ -20,6 +20,7 @@ Reason = Literal[
     "undo",
     "rewind",
     "configure",
+    "redact",
     "overflow",
 ]
 

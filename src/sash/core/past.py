@@ -29,7 +29,9 @@ class Past(msgspec.Struct):
 
     frames: list[Frame] = msgspec.field(default_factory=lambda: [START])
     evicted: list[Evicted] = []
+    rewound: list[Evicted] = []
+    """Turns that a rewind has taken out."""
 
     def copy(self) -> Past:
         """A past that grows by itself."""
-        return Past(self.frames[:], self.evicted[:])
+        return Past(self.frames[:], self.evicted[:], self.rewound[:])

@@ -69,6 +69,11 @@ def plan_slide(frame: Frame, turns: Sequence[LiveTurn], situation: Situation, *,
     return ladder.slide(reason)
 
 
+def tokens_shown(frame: Frame, turns: Sequence[LiveTurn], situation: Situation) -> dict[int, int]:
+    """What each turn takes as a frame shows it, added up anew."""
+    return _Ladder(frame, turns, situation).tokens_shown() if turns else {}
+
+
 class _Ladder:
     """One slide being planned."""
 
@@ -342,6 +347,17 @@ class _Ladder:
                 body -= weight(live.message.blocks[part.block])
                 body += weight(shorten(live.block(part.block), short.handle, short.keep))
         return tokens, body
+
+    def tokens_shown(self) -> dict[int, int]:
+        return {number: sum(map(self._tokens_by_frame, turn.messages())) for number, turn in self.turns.items()}
+
+    def _tokens_by_frame(self, live: LiveMessage) -> int:
+        if _within(live, self.frame.plain):
+            return self._told(live)
+        signed = 0
+        if live.size.signed and live.position >= self.frame.unsigned_before:
+            signed = sum(part.tokens for part in live.size.parts if part.kind == "thinking")
+        return self._added_up(live)[0] + signed
 
     # The outcome.
 

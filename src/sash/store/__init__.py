@@ -1,5 +1,6 @@
 """Where threads live: one contract, in memory, on SQLite, on PostgreSQL."""
 
+from sash.store.memory import MemoryStore
 from sash.store.protocol import Store
 from sash.store.rows import (
     ApiKey,
@@ -31,6 +32,7 @@ __all__ = [
     "Key",
     "Lease",
     "Matching",
+    "MemoryStore",
     "NewRun",
     "Posting",
     "RunEnd",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from sash.core.difference import Difference
 from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
@@ -38,6 +40,8 @@ class Window:
             limits = setup.limits(self.choice, setup.fixed(self.counter))
             fold = Fold(setup.policy, limits, self.counter)
         self.fold = fold
+        self.size = Size(0)
+        """Of the newest message, as it came."""
 
     @classmethod
     def resumed(cls, setup: Setup, state: FoldState, lookup: Lookup) -> Window:
@@ -74,15 +78,32 @@ class Window:
         return tuple(TokenCount(live.size.tokens, live.size.exact) for live in self.fold.system)
 
     def add(
-        self, message: Message, at: float | None = None, *, size: Size | None = None, position: int | None = None
+        self, message: Message, at: float | None = None, *, position: int | None = None, held: bool = False
     ) -> Frame | None:
         """One more message; the frame it leads to, if it leads to one."""
         fold, prompts = self.fold, len(self.fold.system)
-        frame = fold.add(message, size or size_of(message, self.counter), at, position=position)
+        self.size = size_of(message, self.counter)
+        frame = fold.add(message, self.size, at, position=position, held=held)
         if len(fold.system) > prompts:
             # A system prompt among the messages stands in every request from now on.
             fold.limits = self.limits()
         return frame
+
+    def configure(self, setup: Setup, *, held: bool = False) -> Frame | None:
+        """
+        Goes on with another setup; the frame that this leads to, if it leads to one.
+
+        A smaller window slides; a larger one admits nothing again. With `held` nothing leaves now.
+        """
+        before, self.setup = self.setup, setup
+        self.choice = setup.choice()
+        self.fold.configure(setup.policy, self.limits(), self.counter)
+        if not self.fold.turns:
+            return None
+        frame = None
+        if not held and self.fold.over_high():
+            frame = self.fold.slide("configure")
+        return self.fold.reframe("configure") if frame is None and _head(before) != _head(setup) else frame
 
     def outgoing(self, wire: str) -> Outgoing:
         """The request on that wire, being made."""
@@ -153,3 +174,9 @@ class Window:
     def difference(self, before: Prepared, after: Prepared) -> Difference:
         """What is different in a request from the one before it, and what that costs."""
         return after.since(before, self.counter, self.setup.policy.prices)
+
+
+def _head(setup: Setup) -> Setup:
+    """What of a setup shapes the head of a request."""
+    stable = tuple(source for source in setup.sources if source.stable)
+    return msgspec.structs.replace(setup, sources=stable, tools=(), answer=0)

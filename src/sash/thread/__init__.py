@@ -1,0 +1,11 @@
+"""A conversation that lasts: the log in a store, the window on it, and the handle users hold."""
+
+from sash.thread.acts import Fact
+from sash.thread.marks import Mark
+from sash.thread.opening import open_thread, thread_of
+from sash.thread.opening import open_thread as open  # noqa: A004  (its public name, where it stands beside `sash.fit`)
+from sash.thread.saying import Appended
+from sash.thread.thread import Thread
+from sash.thread.verification import Verification
+
+__all__ = ["Appended", "Fact", "Mark", "Thread", "Verification", "open", "open_thread", "thread_of"]

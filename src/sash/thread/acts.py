@@ -1,0 +1,134 @@
+"""What the events of a log say that are no messages: one value for each kind, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from sash.core.event import Event, Kind
+from sash.core.message import Message
+from sash.core.policy import Policy
+from sash.core.sources import Source
+from sash.errors import InvalidPolicy
+from sash.window import Setup, system_prompt
+from sash.wire import Tool, read_tools, wire_named
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Another setup; what is left out stays as it was."""
+
+    model: str | UnsetType = UNSET
+    policy: Policy | UnsetType = UNSET
+    system: tuple[Message, ...] | UnsetType = UNSET
+    tools: tuple[Tool, ...] | UnsetType = UNSET
+    sources: tuple[Source, ...] | UnsetType = UNSET
+
+    def of(self, setup: Setup) -> Setup:
+        """The setup with this changed."""
+        named = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
+        return msgspec.structs.replace(setup, **named)
+
+
+def change_of(
+    wire: str,
+    *,
+    model: str | None = None,
+    policy: Policy | None = None,
+    system: object = None,
+    tools: object = None,
+    sources: Sequence[Source] | None = None,
+) -> Change:
+    """What is given, read; what is None is left as it is stored."""
+    wire_named(wire)
+    if policy is not None and not isinstance(policy, Policy):
+        raise InvalidPolicy("policy", policy, "a sash.Policy")
+    written = "openai-chat" if wire == "flat" else wire
+    return Change(
+        model=UNSET if model is None else model,
+        policy=UNSET if policy is None else policy,
+        system=UNSET if system is None else system_prompt(system, written),
+        tools=UNSET if tools is None else read_tools(tools, written),
+        sources=UNSET if sources is None else tuple(sources),
+    )
+
+
+class Pinned(msgspec.Struct, frozen=True):
+    """A turn was pinned or unpinned."""
+
+    turn: int
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """A place to come back to."""
+
+    label: str = ""
+
+
+class Rewound(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said after some event is said no more."""
+
+    to: int
+    """The last event that stands."""
+    mark: int
+    """The mark that was gone back to; it stands too."""
+    taken: int
+    """The highest number that a turn has had: numbers are never given again."""
+    frame: int
+    """Number of the frame that this makes."""
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event did to the head of the window is taken back."""
+
+    undoes: int
+    frame: int
+    """Number of the frame that this makes."""
+
+
+class Redacted(msgspec.Struct, frozen=True, kw_only=True):
+    """The words of an event are gone."""
+
+    seq: int
+    frame: int
+    """Number of the frame that this makes."""
+
+
+class Vetoed(msgspec.Struct, frozen=True):
+    """A slide that could wait was not made."""
+
+    at: int
+    """The event that would have led to it."""
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """A statement to be kept apart from the history."""
+
+    text: str
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One statement kept apart from the history."""
+
+    seq: int
+    """The event that it came with."""
+    turn: int
+    """The turn that it came from."""
+    text: str
+
+
+Act = TypeVar("Act", bound=msgspec.Struct)
+
+
+def act_of(event: Event, kind: type[Act]) -> Act:
+    """What an event says."""
+    return msgspec.json.decode(event.body, type=kind)
+
+
+def event_of(
+    kind: Kind, act: msgspec.Struct | None = None, *, seq: int, turn: int = -1, at: float | None = None
+) -> Event:
+    """An event that is no message."""
+    return Event(seq=seq, kind=kind, body=b"{}" if act is None else msgspec.json.encode(act), turn=turn, at=at)

@@ -1,0 +1,117 @@
+"""A thread's log as one sequence, also where its beginning is another thread's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import groupby
+
+import msgspec
+
+from sash.core.event import Event
+from sash.core.frame import START, Frame
+from sash.core.message import Message
+from sash.errors import NotFound
+from sash.store import Found, Matching, Store
+from sash.wire import read_list
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A stretch of the log, in the thread that holds it."""
+
+    thread: int
+    after: int = 0
+    until: int | None = None
+    """None: it still grows."""
+
+    def within(self, since: int, until: int | None) -> tuple[int, int | None] | None:
+        """The part of it between two events, None where there is none."""
+        first = max(since, self.after)
+        ends = [end for end in (until, self.until) if end is not None]
+        last = min(ends, default=None)
+        return None if last is not None and last <= first else (first, last)
+
+
+class Log:
+    """The events of a thread, those that it shares with the threads it was forked from among them."""
+
+    def __init__(self, store: Store, tenant: str, segments: tuple[Segment, ...]) -> None:
+        self.store, self.tenant, self.segments = store, tenant, segments
+
+    @property
+    def thread(self) -> int:
+        """The thread itself."""
+        return self.segments[-1].thread
+
+    def events(
+        self, *, since: int = 0, until: int | None = None, kinds: Collection[str] | None = None
+    ) -> Iterator[Event]:
+        """The events after number `since`, up to and with `until`."""
+        for segment in self.segments:
+            part = segment.within(since, until)
+            if part is not None:
+                yield from self.store.events(self.tenant, segment.thread, since=part[0], until=part[1], kinds=kinds)
+
+    def event(self, seq: int) -> Event:
+        """One event by its number."""
+        for event in self.events(since=seq - 1, until=seq) if seq > 0 else ():
+            return event
+        raise NotFound("event", seq)
+
+    def turn(self, number: int) -> list[Event]:
+        """The messages of a turn."""
+        found: list[Event] = []
+        for segment in self.segments:
+            events = self.store.events_of_turns(self.tenant, segment.thread, [number])
+            found += [event for event in events if event.kind == "message" and segment.within(event.seq - 1, event.seq)]
+        return found
+
+    def frames(self, *, since: int = 0) -> Iterator[tuple[int, Frame]]:
+        """The frames from a number on, each with the event that it was made after."""
+        if since == 0:
+            yield 0, START
+        for segment in self.segments:
+            for row in self.store.frames(self.tenant, segment.thread, since=since):
+                if segment.within(row.after_seq - 1, row.after_seq):
+                    yield row.after_seq, msgspec.json.decode(row.body, type=Frame)
+
+    def messages(self, positions: Iterable[int]) -> dict[int, Message]:
+        """The messages at these positions of the log."""
+        found: dict[int, Message] = {}
+        # Positions that follow one another are read in one go.
+        for _, run in groupby(enumerate(sorted(positions)), key=lambda pair: pair[1] - pair[0]):
+            places = [position for _, position in run]
+            found.update(messages_of(self.events(since=places[0], until=places[-1] + 1)))
+        return found
+
+    def search(self, text: str, *, limit: int, match: Matching) -> tuple[Found, ...]:
+        """The messages that hold a text, newest first."""
+        found: list[Found] = []
+        for segment in reversed(self.segments):
+            # A thread that was forked from may have gone on since: what it said then is not ours.
+            more = self.store.search(self.tenant, text, thread=segment.thread, limit=limit, match=match)
+            found += [one for one in more if segment.within(one.seq - 1, one.seq)]
+        return tuple(found[:limit])
+
+    def redact(self, event: Event, tombstone: bytes) -> None:
+        """Puts a tombstone in the place of an event, in the thread that holds it."""
+        for segment in self.segments:
+            if segment.within(event.seq - 1, event.seq):
+                self.store.redact(self.tenant, segment.thread, event.seq, tombstone)
+
+
+def messages_of(events: Iterable[Event]) -> Mapping[int, Message]:
+    """The messages among some events, by their positions; those of one wire are read together."""
+    found: dict[int, Message] = {}
+    said = (event for event in events if event.kind == "message")
+    for wire, run in groupby(said, key=lambda event: event.wire):
+        together = list(run)
+        listed = b"[" + b",".join([event.body for event in together]) + b"]"
+        for event, message in zip(together, read_list(listed, wire), strict=True):
+            found[event.seq - 1] = message
+    return found
+
+
+def message_of(event: Event) -> Message:
+    """The message that an event holds."""
+    (message,) = read_list(b"[" + event.body + b"]", event.wire)
+    return message

@@ -1,0 +1,77 @@
+"""`sash.open`: a thread by its name, made where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sash.core.policy import Policy
+from sash.core.sources import Source
+from sash.errors import ThreadExists
+from sash.store import DEFAULT, Store, ThreadRow, open_store
+from sash.thread.acts import Change, change_of
+from sash.thread.log import Log, Segment
+from sash.thread.thread import Thread
+from sash.window import Setup
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a thread was created with."""
+
+    setup: Setup
+    segments: tuple[Segment, ...] = ()
+    """The stretches of other threads that its log begins with."""
+
+
+def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
+    name: str,
+    *,
+    store: str | Store = DEFAULT,
+    model: str | None = None,
+    policy: Policy | None = None,
+    system: object = None,
+    tools: object = None,
+    sources: Sequence[Source] | None = None,
+    wire: str = "openai-chat",
+    tenant: str = "",
+) -> Thread:
+    """
+    The thread of that name; a new one where there is none.
+
+    `store` is an address (`sqlite:///sash.db`, `postgresql://...`, `memory:`) or a store that is
+    open already; without one it is the user's own database. What is given beside it is stored with the
+    thread; what is left out is as it was stored. `wire` says how system prompt and tools
+    are written, and what messages are taken for where nothing else is said.
+    """
+    change = change_of(wire, model=model, policy=policy, system=system, tools=tools, sources=sources)
+    place = open_store(store) if isinstance(store, str) else store
+    try:
+        row = place.find(tenant, name) or _created(place, tenant, name, change)
+        thread = thread_of(place, row, wire=wire, owned=isinstance(store, str))
+        thread.apply_change(change)
+    except BaseException:
+        if isinstance(store, str):
+            place.close()
+        raise
+    return thread
+
+
+def thread_of(store: Store, row: ThreadRow, *, wire: str = "openai-chat", owned: bool = False) -> Thread:
+    """A handle on a stored thread."""
+    origin = msgspec.json.decode(store.setup(row.tenant, row.id), type=Origin)
+    after = origin.segments[-1].until if origin.segments else 0
+    log = Log(store, row.tenant, (*origin.segments, Segment(row.id, after or 0)))
+    return Thread(store, log, origin.setup, name=row.name, wire=wire, owned=owned)
+
+
+def _created(store: Store, tenant: str, name: str, change: Change) -> ThreadRow:
+    origin = Origin(setup=change.of(Setup()))
+    # Counting for a model that is not known, or by a counter that is not there, fails here and not at the first append.
+    origin.setup.choice()
+    try:
+        return store.create(tenant, name, msgspec.json.encode(origin))
+    except ThreadExists:
+        row = store.find(tenant, name)
+        assert row is not None
+        return row

@@ -1,0 +1,61 @@
+"""What explains a thread's window: its frames, and the turns that left, as the store has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sash.core.event import Event
+from sash.core.fold import Fold
+from sash.core.frame import Frame
+from sash.core.past import Evicted, Past
+from sash.core.turn import title_of, wrote
+from sash.thread.edits import DECIDING, edits_of
+from sash.thread.log import Log, message_of
+
+
+def past_of(log: Log, fold: Fold) -> Past:
+    """The whole past of a thread."""
+    frames = [frame for _, frame in log.frames()]
+    edits = edits_of(log.events(kinds=DECIDING))
+    turns: dict[int, list[Event]] = {}
+    out: dict[int, list[Event]] = {}
+    for event in log.events(kinds={"message"}):
+        if event.turn >= 0:
+            (out if edits.out(event.seq) else turns).setdefault(event.turn, []).append(event)
+    gone = _left_at(frames, [number for number in sorted(turns) if number not in fold.turns])
+    evicted = [_evicted(number, turns[number], frame) for number, frame in gone.items()]
+    rewinds = [(after, frame.number) for after, frame in log.frames() if frame.reason == "rewind"]
+    rewound = [
+        _evicted(number, events, next((made for after, made in rewinds if after > events[-1].seq), 0))
+        for number, events in out.items()
+        if number not in turns
+    ]
+    return Past(frames, evicted, rewound)
+
+
+def _left_at(frames: Iterable[Frame], numbers: list[int]) -> dict[int, int]:
+    """The frame at which each of these turns left the window for the last time."""
+    left: dict[int, int] = {}
+    for frame in frames:
+        for number in numbers:
+            if number >= frame.boundary:
+                break
+            if number in frame.carried:
+                left.pop(number, None)
+            else:
+                left.setdefault(number, frame.number)
+        for number in [number for number in left if number >= frame.boundary]:
+            del left[number]
+    return {number: left.get(number, 0) for number in numbers}
+
+
+def _evicted(number: int, events: list[Event], frame: int) -> Evicted:
+    first = message_of(events[0])
+    return Evicted(
+        number=number,
+        title=title_of(first) if wrote(first) else "",
+        tokens=sum(event.tokens for event in events),
+        messages=len(events),
+        first=events[0].seq - 1,
+        frame=frame,
+    )

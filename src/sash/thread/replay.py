@@ -1,0 +1,133 @@
+"""
+A log applied event by event. A pure function: the same events give the same window, always.
+
+An append, a restart, a rewind, a past request and a verification are all this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from sash.core.calibration import Calibration, Report, observe
+from sash.core.event import Event
+from sash.core.frame import Frame
+from sash.core.live import LiveTurn
+from sash.core.message import Message
+from sash.core.size import size_of
+from sash.core.state import FoldState, Lookup
+from sash.core.turn import title_of
+from sash.thread.acts import Change, Fact, Pinned, Redacted, Remembered, Rewound, Undone, act_of
+from sash.thread.edits import NO_EDITS, Edits
+from sash.thread.log import message_of
+from sash.window import Setup, Window
+
+VERSION = 1
+"""Of what a checkpoint holds. One of another version is put aside, and the log is folded again."""
+
+TurnLookup = Callable[[int], Iterable[Event]]
+"""The messages of a turn of the log."""
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a thread that must survive a restart and that its log says only in many words."""
+
+    version: int = VERSION
+    setup: Setup
+    counter: str
+    fold: FoldState
+    facts: tuple[Fact, ...] = ()
+    calibration: Calibration = Calibration()
+
+
+class Replay:
+    """A thread up to some event: its window, and what else it knows."""
+
+    def __init__(self, window: Window, turn: TurnLookup) -> None:
+        self.window = window
+        self.facts: list[Fact] = []
+        self.calibration = Calibration()
+        self._turn = turn
+
+    @classmethod
+    def resumed(cls, checkpoint: Checkpoint, lookup: Lookup, turn: TurnLookup) -> Replay:
+        """The thread as it stood at a checkpoint."""
+        replay = cls(Window.resumed(checkpoint.setup, checkpoint.fold, lookup), turn)
+        replay.facts, replay.calibration = list(checkpoint.facts), checkpoint.calibration
+        return replay
+
+    def checkpoint(self) -> Checkpoint:
+        """What must survive a restart."""
+        return Checkpoint(
+            setup=self.window.setup,
+            counter=self.counted_by(),
+            fold=self.window.fold.state(),
+            facts=tuple(self.facts),
+            calibration=self.calibration,
+        )
+
+    def counted_by(self) -> str:
+        """What counts, by its id and version."""
+        return f"{self.window.counter.id} {self.window.counter.version}"
+
+    def apply(self, event: Event, edits: Edits = NO_EDITS, *, message: Message | None = None) -> Frame | None:
+        """One more event; the frame it leads to, if it leads to one."""
+        fold, undone = self.window.fold, event.seq in edits.undone
+        if event.kind == "message":
+            said = message_of(event) if message is None else message
+            frame = self.window.add(said, event.at, position=event.seq - 1, held=undone or event.seq in edits.vetoed)
+            fold.suspended = fold.suspended or undone
+            return frame
+        fold.placing.length = event.seq
+        return self._command(event, undone)
+
+    def _command(self, event: Event, undone: bool) -> Frame | None:
+        fold = self.window.fold
+        match event.kind:
+            case "usage":
+                self.calibration = observe(self.calibration, act_of(event, Report))
+                fold.factor = self.calibration.ratio
+            case "fact":
+                self.facts.append(Fact(event.seq, event.turn, act_of(event, Remembered).text))
+            case "configure":
+                frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
+                fold.suspended = fold.suspended or undone
+                return frame
+            case "undo":
+                frame = fold.reframe("undo", number=act_of(event, Undone).frame)
+                fold.suspended = True
+                return frame
+            case "redact":
+                return fold.reframe("redact", number=act_of(event, Redacted).frame)
+            case _ if undone:
+                # What was undone says nothing any more, but that the user wants more in the window than the marks do.
+                fold.suspended = True
+            case "rewind":
+                return self._rewind(act_of(event, Rewound))
+            case "compact":
+                return fold.compact()
+            case "pin":
+                return fold.pin(self.turn(act_of(event, Pinned).turn))
+            case "unpin":
+                return fold.unpin(act_of(event, Pinned).turn)
+        return None
+
+    def _rewind(self, act: Rewound) -> Frame:
+        fold = self.window.fold
+        fold.placing.taken = act.taken
+        return fold.reframe("rewind", number=act.frame)
+
+    def turn(self, number: int) -> LiveTurn:
+        """A turn of the window, or one that left it, as it would come back."""
+        fold = self.window.fold
+        if number in fold.turns:
+            return fold.turns[number]
+        turn = LiveTurn(number)
+        for event in self._turn(number):
+            message = message_of(event)
+            if not turn.title:
+                turn.title = title_of(message)
+            size = size_of(message, self.window.counter)
+            turn.add(fold.entering(event.seq - 1, message, size), size.tokens)
+        return turn

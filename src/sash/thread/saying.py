@@ -1,0 +1,104 @@
+"""Messages on their way into a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from sash.core.event import Event
+from sash.core.fold import BeforeSlide
+from sash.core.frame import Frame
+from sash.core.message import Message, Text, ToolCall, ToolResult
+from sash.core.slide import Slide
+from sash.errors import InvalidMessage
+from sash.thread.acts import Vetoed, event_of
+from sash.thread.replay import Replay
+from sash.thread.tail import Draft
+from sash.wire import read_list, take_apart
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of messages that were appended."""
+
+    seq: int
+    """Number of the last event that was written."""
+    first_seq: int
+    turn: int
+    """The turn that the last message belongs to; -1 for a system prompt."""
+    frame: Frame | None = None
+    """The newest frame that they led to, if they led to one."""
+    repeated: bool = False
+    """They had been appended before, under the same key; nothing was added now."""
+
+
+def read_messages(given: object, wire: str) -> tuple[Message, ...]:
+    """One message or several, as their provider writes them."""
+    body = take_apart(given, "openai-chat" if wire == "flat" else wire)
+    if body.fields:
+        raise InvalidMessage("a whole body was given where messages are taken; give what stands under its messages")
+    messages = read_list(body.listed, body.wire)
+    if not messages:
+        raise InvalidMessage("there is no message in it; give one message, or a list of some")
+    return messages
+
+
+def said(
+    replay: Replay, seq: int, messages: tuple[Message, ...], *, at: float | None, veto: BeforeSlide | None
+) -> Draft:
+    """The events of some messages, folded into the newest state."""
+    window, fold = replay.window, replay.window.fold
+    events: list[Event] = []
+    frames: list[tuple[int, Frame]] = []
+    for message in messages:
+        number = seq + len(events) + 1
+        vetoes: list[Slide] = []
+        fold.before_slide = None if veto is None else _noting(veto, vetoes)
+        frame = window.add(message, at, position=number - 1)
+        fold.before_slide = None
+        events.append(
+            Event(
+                seq=number,
+                kind="message",
+                body=message.source,
+                wire=message.wire,
+                role=message.role,
+                turn=fold.placed.turn,
+                tokens=window.size.tokens,
+                exact=window.size.exact,
+                counter=replay.counted_by(),
+                text=searchable(message),
+                at=at,
+            )
+        )
+        if frame is not None:
+            frames.append((number, frame))
+        if vetoes:
+            # Written down, or a restart would make the slide that somebody did not want.
+            events.append(event_of("veto", Vetoed(number), seq=number + 1))
+            fold.placing.length = number + 1
+    return Draft(events=tuple(events), replay=replay, frames=tuple(frames))
+
+
+def _noting(veto: BeforeSlide, vetoes: list[Slide]) -> Callable[[Slide], bool]:
+    def ask(slide: Slide) -> bool:
+        allowed = veto(slide)
+        if not allowed:
+            vetoes.append(slide)
+        return allowed
+
+    return ask
+
+
+def searchable(message: Message) -> str:
+    """What a message is found by: its words, its calls and what they gave."""
+    words: list[str] = []
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                words.append(text)
+            case ToolCall(_, name, arguments):
+                words.append(f"{name} {arguments}")
+            case ToolResult(_, content):
+                words += [part.text for part in content if type(part) is Text]
+    return "\n".join(words)

@@ -1,0 +1,203 @@
+"""
+Where a handle stands in its thread: what it knows of it, how it catches up, and how it writes.
+
+The store is the truth. What is kept here is thrown away whenever a write fails, and read
+again: from the newest checkpoint, so that opening costs what is in the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from sash.core.event import Event, Kind
+from sash.core.frame import Frame
+from sash.errors import Conflict
+from sash.store import Appended, Entry, FrameRow, Key, Posting
+from sash.thread.edits import DECIDING, EDITS, Edits, edits_of
+from sash.thread.log import Log, messages_of
+from sash.thread.replay import VERSION, Checkpoint, Replay
+from sash.window import Setup, Window
+
+CHECKPOINT_EVERY = 128
+"""Events after which a checkpoint is written although no frame was made."""
+ATTEMPTS = 16
+"""How often a write is tried again because somebody else was faster."""
+
+MOVES: frozenset[Kind] = frozenset({"message", "rewind", "undo", "redact"})
+"""After these a thread says something else than before."""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that are about to be written, and what they have led to."""
+
+    events: tuple[Event, ...]
+    replay: Replay
+    """The thread after them."""
+    frames: tuple[tuple[int, Frame], ...] = ()
+    """Each with the number of the event that led to it."""
+    covered: int | None = None
+    postings: tuple[Posting, ...] = ()
+    checkpoint: bool = False
+    """Whether the state is to be written even without a frame."""
+
+
+Make = Callable[[Replay, int], Draft]
+"""Makes a draft of the newest state and the number of its last event; may change the state."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was written."""
+
+    draft: Draft
+    appended: Appended
+
+
+class Tail:
+    """The newest state of a thread that a handle knows of."""
+
+    def __init__(self, log: Log, origin: Callable[[], Setup]) -> None:
+        self.log = log
+        self.moved = False
+        """Somebody else has said something since this handle last did."""
+        self._origin = origin
+        self._replay: Replay | None = None
+        self._seq = 0
+        self._checkpointed = 0
+        self._own = 0
+
+    @property
+    def seq(self) -> int:
+        """The newest event that is known."""
+        return self._seq
+
+    def current(self) -> Replay:
+        """The thread as it stands now, with what others have written since."""
+        replay = self._replay
+        if replay is None:
+            return self._load()
+        last = self.log.store.last_seq(self.log.tenant, self.log.thread)
+        if last == self._seq:
+            return replay
+        news = list(self.log.events(since=self._seq, until=last))
+        self._note(news)
+        if any(event.kind in EDITS for event in news):
+            return self._load()
+        self._replay = None
+        self._seq = _applied(replay, news, edits_of(news), self._seq)
+        self._replay = replay
+        return replay
+
+    def forget(self) -> None:
+        """What is known may not be what is stored: it is read again when it is needed."""
+        self._replay = None
+
+    def folded(self, *, until: int | None = None, then: Event | None = None) -> tuple[Replay, Frame | None]:
+        """The thread folded from its first event on, and the frame that one more event would lead to."""
+        deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
+        edits = edits_of(deciding)
+        replay = Replay(Window(self._origin()), self.log.turn)
+        for event in self.log.events(until=until):
+            if edits.stands(event):
+                replay.apply(event, edits)
+        return replay, None if then is None else replay.apply(then, edits)
+
+    def _load(self) -> Replay:
+        known = self._seq
+        head = self.log.store.head(self.log.tenant, self.log.thread)
+        if known and head.last_seq > known:
+            self._note(self.log.events(since=known, until=head.last_seq, kinds=MOVES))
+        checkpoint = _decoded(head.checkpoint)
+        replay = None if checkpoint is None else self._resumed(checkpoint, head.checkpoint_seq, head.last_seq)
+        if replay is None:
+            replay, _ = self.folded(until=head.last_seq)
+            if head.frame is not None:
+                # Numbers are never given again, also where folding again makes fewer frames than were made once.
+                replay.window.fold.number_from(head.frame.number)
+        self._replay, self._seq = replay, head.last_seq
+        self._own = self._own or head.last_seq
+        self._checkpointed = head.checkpoint_seq
+        return replay
+
+    def _resumed(self, checkpoint: Checkpoint, seq: int, last: int) -> Replay | None:
+        """The thread from a checkpoint on; None where that is no help."""
+        news = list(self.log.events(since=seq, until=last))
+        if any(event.kind in EDITS for event in news):
+            return None
+        messages = self.log.messages(checkpoint.fold.positions())
+        replay = Replay.resumed(checkpoint, messages.__getitem__, self.log.turn)
+        if replay.counted_by() != checkpoint.counter:
+            return None
+        _applied(replay, news, edits_of(news), seq)
+        return replay
+
+    def _note(self, news: Iterable[Event]) -> None:
+        self.moved = self.moved or any(event.kind in MOVES for event in news)
+
+    def write(self, make: Make, *, allowed: Callable[[Replay], bool] | None = None, key: Key | None = None) -> Written:
+        """
+        Writes what a function makes of the newest state; again, if somebody else was faster.
+
+        `allowed` says whether it may be written although others have said something since
+        this handle last did; else that is a `Conflict`.
+        """
+        for _ in range(ATTEMPTS):
+            replay, seq = self.current(), self._seq
+            if self.moved and allowed is not None and not allowed(replay):
+                self.moved, own = False, self._own
+                self._own = seq
+                raise Conflict(thread=self.log.thread, expected_seq=own, last_seq=seq)
+            # From here on the state runs ahead of what is stored.
+            self._replay = None
+            draft = make(replay, seq)
+            entry, state = self._entry(draft, seq)
+            try:
+                appended = self.log.store.append(self.log.tenant, self.log.thread, entry, expected_seq=seq, key=key)
+            except Conflict:
+                continue
+            self.moved = False
+            if not appended.repeated:
+                self._replay, self._seq = draft.replay, appended.last_seq
+                self._own = appended.last_seq
+                self._checkpointed = appended.last_seq if state else self._checkpointed
+            return Written(draft, appended)
+        raise Conflict(thread=self.log.thread, expected_seq=self._seq, last_seq=self._seq)
+
+    def _entry(self, draft: Draft, seq: int) -> tuple[Entry, bool]:
+        replay = draft.replay
+        due = seq + len(draft.events) - self._checkpointed
+        window = sum(map(len, replay.window.fold.turns.values()))
+        # A large window is written less often, so that its state costs a share of what is said and no more.
+        state = bool(draft.frames) or draft.checkpoint or due >= max(CHECKPOINT_EVERY, window // 2)
+        frames = tuple(
+            FrameRow(number=frame.number, after_seq=after, body=msgspec.json.encode(frame))
+            for after, frame in draft.frames
+        )
+        entry = Entry(
+            events=draft.events,
+            frames=frames,
+            checkpoint=msgspec.json.encode(replay.checkpoint()) if state else None,
+            postings=draft.postings,
+            covered=draft.covered,
+        )
+        return entry, state
+
+
+def _applied(replay: Replay, events: Iterable[Event], edits: Edits, seq: int) -> int:
+    messages = messages_of(events := list(events))
+    for event in events:
+        replay.apply(event, edits, message=messages.get(event.seq - 1))
+        seq = event.seq
+    return seq
+
+
+def _decoded(body: bytes | None) -> Checkpoint | None:
+    """A checkpoint that this version wrote; any other is no help."""
+    if body is None:
+        return None
+    try:
+        checkpoint = msgspec.json.decode(body, type=Checkpoint)
+    except msgspec.DecodeError:
+        return None
+    return checkpoint if checkpoint.version == VERSION else None

@@ -1,0 +1,458 @@
+"""A thread: one conversation that lasts. The handle users hold."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from threading import RLock
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from sash.core.calibration import Report
+from sash.core.event import Event
+from sash.core.explain import ExplainedTurn, Explanation
+from sash.core.fold import BeforeSlide
+from sash.core.frame import Frame
+from sash.core.policy import Policy
+from sash.core.pressure import Pressure
+from sash.core.sources import Source
+from sash.core.tokens import TokenCount
+from sash.core.turn import wrote
+from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
+from sash.store import Found, Key, Matching, Store
+from sash.thread.acts import (
+    Change,
+    Fact,
+    Marked,
+    Pinned,
+    Redacted,
+    Remembered,
+    Rewound,
+    Undone,
+    change_of,
+    event_of,
+)
+from sash.thread.edits import DECIDING, edits_of
+from sash.thread.log import Log, message_of
+from sash.thread.marks import Mark, cut_before, marks_of
+from sash.thread.past import past_of
+from sash.thread.redaction import tombstone
+from sash.thread.replay import Replay
+from sash.thread.saying import Appended, read_messages, said
+from sash.thread.tail import Draft, Make, Tail, Written
+from sash.thread.usage import tokens_read
+from sash.thread.verification import Verification, verified
+from sash.window import Context, Prepared, Setup, excerpt, text_of
+
+_log = logging.getLogger("sash")
+
+
+class Thread:
+    """
+    One conversation: a log that nothing is lost from, and the window on it.
+
+    `append` decides, `request` only reads. Everything is stored before a call returns. May be
+    used from several threads at once; other processes may hold the same thread.
+    """
+
+    def __init__(self, store: Store, log: Log, setup: Setup, *, name: str, wire: str, owned: bool) -> None:
+        self.name, self.tenant, self.wire = name, log.tenant, wire
+        self.store = store
+        self.on_frame: Callable[[Frame], None] | None = None
+        """Is told of each frame once it is stored."""
+        self.before_slide: BeforeSlide | None = None
+        """May veto a slide that could wait."""
+        self._log, self._owned = log, owned
+        self._tail = Tail(log, lambda: setup)
+        self._lock = RLock()
+
+    def __repr__(self) -> str:
+        return f"<Thread {self.name!r}, {self._tail.seq} events>"
+
+    def __enter__(self) -> Thread:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store, where it was opened for this thread alone."""
+        if self._owned:
+            self.store.close()
+
+    @property
+    def id(self) -> int:
+        """The store's number for it."""
+        return self._log.thread
+
+    @property
+    def seq(self) -> int:
+        """Number of its newest event."""
+        with self._lock:
+            self._tail.current()
+            return self._tail.seq
+
+    @property
+    def setup(self) -> Setup:
+        """The model, the policy and what stands beside the conversation."""
+        with self._lock:
+            return self._tail.current().window.setup
+
+    # What is said.
+
+    def append(
+        self, message_or_messages: object, *, wire: str | None = None, at: float | None = None, key: str | None = None
+    ) -> Appended:
+        """
+        Adds one message or several, as their provider writes them, and slides the window where it must.
+
+        Never fails for size. `at` is when it was said, in seconds since 1970. With a `key` it is
+        safe to send twice. Raises `Conflict` when somebody else has moved the thread on.
+        """
+        messages = read_messages(message_or_messages, wire or self.wire)
+        once = None if key is None else _key(key, messages[0].wire, [message.source for message in messages])
+
+        def make(replay: Replay, seq: int) -> Draft:
+            return said(replay, seq, messages, at=at, veto=self.before_slide)
+
+        def allowed(replay: Replay) -> bool:
+            # A new turn may follow what somebody else said, unless they are in the middle of it.
+            return wrote(messages[0]) and _closed(replay)
+
+        with self._lock:
+            if once is not None and (known := self.store.appended(self.tenant, self.id, once)) is not None:
+                return self._repeated(known.first_seq, known.last_seq)
+            written = self._write(make, allowed=allowed, key=once)
+            if written.appended.repeated:
+                return self._repeated(written.appended.first_seq, written.appended.last_seq)
+            frames = written.draft.frames
+            turns = [event.turn for event in written.draft.events if event.kind == "message"]
+            return Appended(
+                seq=written.appended.last_seq,
+                first_seq=written.appended.first_seq,
+                turn=turns[-1],
+                frame=frames[-1][1] if frames else None,
+            )
+
+    def _repeated(self, first: int, last: int) -> Appended:
+        said = [event for event in self._log.events(since=first - 1, until=last) if event.kind == "message"]
+        return Appended(seq=last, first_seq=first, turn=said[-1].turn, repeated=True)
+
+    def record_usage(self, usage: object, *, wire: str | None = None) -> TokenCount:
+        """
+        What the provider says the last request took: from now on counts follow it.
+
+        Takes the response's `usage`. Gives what history takes now, as it is counted from here on.
+        """
+        read = tokens_read(usage, wire or self.wire)
+
+        def make(replay: Replay, seq: int) -> Draft:
+            fold, ledger = replay.window.fold, replay.window.context().ledger
+            beside = sum(row.used.value for row in ledger.rows if row.source not in ("history", "reserve"))
+            report = Report(
+                context=read,
+                messages=fold.asked,
+                fixed=beside,
+                model=replay.window.choice.model.name,
+                frame=fold.frame.number,
+            )
+            return _applied(replay, event_of("usage", report, seq=seq + 1))
+
+        with self._lock:
+            fold = self._write(make).draft.replay.window.fold
+            return fold.calibrated(fold.tokens, fold.exact)
+
+    # What is sent.
+
+    def prepared(self, *, wire: str | None = None, at: int | None = None) -> Prepared:
+        """The request with its exact bytes, its tokens, and the reason for everything in it."""
+        with self._lock:
+            return self._at(at).window.prepared(wire or self.wire)
+
+    def request(self, *, wire: str | None = None, at: int | None = None) -> dict[str, Any]:
+        """
+        What to splat into the provider's SDK beside model and settings.
+
+        Only reads. With `at` the request as it was right after that event. Raises
+        `WindowOverflow` when what may not be left out is already too large.
+        """
+        return self.prepared(wire=wire, at=at).request
+
+    def _at(self, seq: int | None) -> Replay:
+        replay = self._tail.current()
+        if seq is None or seq == self._tail.seq:
+            return replay
+        if not 0 <= seq < self._tail.seq:
+            raise NotFound("event", seq)
+        return self._tail.folded(until=seq)[0]
+
+    # What there is to know.
+
+    def turns(self) -> tuple[ExplainedTurn, ...]:
+        """All turns, oldest first: in the window, evicted or rewound, and why."""
+        with self._lock:
+            window = self._tail.current().window
+            return window.turns(past=past_of(self._log, window.fold), stored=True)
+
+    def explain(self) -> Explanation:
+        """Of every turn, result and frame: what became of it, by which rule, and how to get it back."""
+        with self._lock:
+            window = self._tail.current().window
+            return window.explain(past=past_of(self._log, window.fold), stored=True)
+
+    def context(self) -> Context:
+        """Where the tokens of the next request go."""
+        with self._lock:
+            return self._tail.current().window.context()
+
+    def pressure(self) -> Pressure:
+        """How full the window is."""
+        return self.context().pressure
+
+    def frames(self) -> tuple[Frame, ...]:
+        """All frames, oldest first."""
+        return tuple(frame for _, frame in self._log.frames())
+
+    def events(self, *, since: int = 0, until: int | None = None) -> tuple[Event, ...]:
+        """The log itself, between two events."""
+        return tuple(self._log.events(since=since, until=until))
+
+    def verify(self) -> Verification:
+        """Folds the log again, from its first event on, and compares all that was derived from it."""
+        with self._lock:
+            return verified(self._tail)
+
+    # Commands.
+
+    def compact(self, *, dry_run: bool = False) -> Frame | None:
+        """Slides now. With `dry_run` the frame that this would make; None where nothing would change."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            return _applied(replay, event_of("compact", seq=seq + 1))
+
+        with self._lock:
+            if dry_run:
+                fold = self._tail.current().window.fold
+                planned = fold.plan("compact", low=fold.compact_mark())
+                return None if planned is None else planned.frame
+            return _newest(self._write(make))
+
+    def undo(self) -> Frame:
+        """Takes back the newest thing that changed the head of the window: a slide, a rewind, a pin."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            undoes = self._undoable(seq)
+            act = Undone(undoes=undoes, frame=replay.window.frame.number + 1)
+            return self._refolded(event_of("undo", act, seq=seq + 1))
+
+        with self._lock:
+            return _frame(self._write(make))
+
+    def _undoable(self, seq: int) -> int:
+        """The event that led to the newest frame which is still in force."""
+        edits = edits_of(self._log.events(until=seq, kinds=DECIDING))
+        for after, frame in reversed(list(self._log.frames())):
+            taken_back = after in edits.undone or (edits.out(after) and frame.reason != "configure")
+            if frame.number and frame.reason not in ("undo", "redact") and not taken_back:
+                return after
+        raise NothingToUndo(self.name)
+
+    def pin(self, turn: int) -> Frame | None:
+        """Keeps a turn in the window; one that had left comes back. `PinsFull` beyond `pin_tokens`."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            self._standing(turn, replay)
+            fold = replay.window.fold
+            pinned = [replay.turn(number) for number in sorted({*fold.pinned, turn})]
+            if sum(each.tokens for each in pinned) > fold.limits.pins:
+                sizes = {each.number: each.tokens for each in pinned}
+                raise PinsFull(turn=turn, sizes=sizes, limit=fold.limits.pins)
+            return _applied(replay, event_of("pin", Pinned(turn), seq=seq + 1, turn=turn))
+
+        with self._lock:
+            return _newest(self._write(make))
+
+    def unpin(self, turn: int) -> Frame | None:
+        """Lets a turn leave again; one that only its pin has kept leaves at once."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            if turn not in replay.window.fold.pinned:
+                raise NotFound("pinned turn", turn)
+            return _applied(replay, event_of("unpin", Pinned(turn), seq=seq + 1, turn=turn))
+
+        with self._lock:
+            return _newest(self._write(make))
+
+    def _standing(self, turn: int, replay: Replay) -> None:
+        if turn not in replay.window.fold.turns:
+            edits = edits_of(self._log.events(kinds=DECIDING))
+            if turn < 0 or all(edits.out(event.seq) for event in self._log.turn(turn)):
+                raise NotFound("turn", turn)
+
+    def mark(self, label: str = "") -> int:
+        """Marks this place, so that `rewind` can come back to it. Gives the number of the event."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            turn = replay.window.fold.placing.turn
+            return _applied(replay, event_of("mark", Marked(label), seq=seq + 1, turn=-1 if turn is None else turn))
+
+        with self._lock:
+            return self._write(make).appended.last_seq
+
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks that can be gone back to, oldest first."""
+        return marks_of(self._log)
+
+    def rewind(self, label: str | None = None) -> Frame:
+        """
+        Goes back to the newest mark, or the newest one with that label; the mark stays.
+
+        What was said since leaves the window for good, unless that is undone; the log keeps it. A
+        mark inside a step goes back to where that step began.
+        """
+
+        def make(replay: Replay, seq: int) -> Draft:
+            marks = [mark for mark in marks_of(self._log, until=seq) if label is None or mark.label == label]
+            if not marks:
+                raise NotFound("mark", "" if label is None else label)
+            act = Rewound(
+                to=cut_before(self._log, marks[-1].seq),
+                mark=marks[-1].seq,
+                taken=replay.window.fold.placing.taken,
+                frame=replay.window.frame.number + 1,
+            )
+            return self._refolded(event_of("rewind", act, seq=seq + 1))
+
+        with self._lock:
+            return _frame(self._write(make))
+
+    def configure(
+        self,
+        *,
+        model: str | None = None,
+        policy: Policy | None = None,
+        system: object = None,
+        tools: object = None,
+        sources: Sequence[Source] | None = None,
+    ) -> Frame | None:
+        """
+        Changes what is given and leaves the rest as it is stored.
+
+        Another model counts its own way; a smaller window slides, a larger one brings nothing back.
+        """
+        change = change_of(self.wire, model=model, policy=policy, system=system, tools=tools, sources=sources)
+        return self.apply_change(change)
+
+    def apply_change(self, change: Change) -> Frame | None:
+        """Goes on with another setup, where it is another one."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            return _applied(replay, event_of("configure", change, seq=seq + 1))
+
+        with self._lock:
+            setup = self._tail.current().window.setup
+            changed = change.of(setup)
+            if changed == setup:
+                return None
+            changed.choice()
+            return _newest(self._write(make))
+
+    # What is kept apart, and what is found again.
+
+    def remember(self, text: str) -> Fact:
+        """Keeps a statement apart from the history, where no slide takes it away."""
+
+        def make(replay: Replay, seq: int) -> Draft:
+            turn = replay.window.fold.placing.turn
+            return _applied(replay, event_of("fact", Remembered(text), seq=seq + 1, turn=-1 if turn is None else turn))
+
+        with self._lock:
+            return self._write(make).draft.replay.facts[-1]
+
+    def facts(self) -> tuple[Fact, ...]:
+        """The statements that are kept apart."""
+        with self._lock:
+            return tuple(self._tail.current().facts)
+
+    def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
+        """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
+        try:
+            position, place = map(int, handle.split("."))
+            event = self._log.event(position + 1)
+            if min(position, place) < 0 or event.kind != "message":
+                raise IndexError(handle)  # noqa: TRY301  (no such message is no such handle)
+            block = message_of(event).blocks[place]
+        except (ValueError, IndexError, NotFound):
+            raise UnknownHandle(handle) from None
+        return excerpt(text_of(block), lines=lines, grep=grep)
+
+    def search(self, text: str, *, limit: int = 20, match: Matching = "all") -> tuple[Found, ...]:
+        """The messages that hold a text, newest first. Nothing in it has a special meaning."""
+        return self._log.search(text, limit=limit, match=match)
+
+    def redact(self, seq: int) -> Frame:
+        """
+        Removes the words of a message for good: a tombstone stays, and what derives from them is made anew.
+
+        The one thing that deletes. The message's number, role and calls stay, so that the rest stands.
+        """
+        with self._lock:
+            self._tail.current()
+            event = self._log.event(seq)
+            if event.kind != "message":
+                raise NotFound("message", seq)
+            self._log.redact(event, tombstone(message_of(event)))
+            self._tail.forget()
+
+            def make(replay: Replay, last: int) -> Draft:
+                act = Redacted(seq=seq, frame=replay.window.frame.number + 1)
+                return self._refolded(event_of("redact", act, seq=last + 1))
+
+            return _frame(self._write(make))
+
+    # How it is done.
+
+    def _refolded(self, event: Event) -> Draft:
+        """A draft of an event after which the log is not simply longer."""
+        replay, frame = self._tail.folded(until=event.seq - 1, then=event)
+        assert frame is not None
+        return Draft(events=(event,), replay=replay, frames=((event.seq, frame),))
+
+    def _write(self, make: Make, *, allowed: Callable[[Replay], bool] | None = None, key: Key | None = None) -> Written:
+        written = self._tail.write(make, allowed=allowed, key=key)
+        for _, frame in written.draft.frames if not written.appended.repeated else ():
+            _log.info(
+                "thread %r, frame %d: %s, boundary %d, %d tokens freed",
+                self.name, frame.number, frame.reason, frame.boundary, frame.freed,
+            )  # fmt: skip
+            if self.on_frame is not None:
+                self.on_frame(frame)
+        return written
+
+
+def _applied(replay: Replay, event: Event) -> Draft:
+    frame = replay.apply(event)
+    return Draft(events=(event,), replay=replay, frames=() if frame is None else ((event.seq, frame),))
+
+
+def _newest(written: Written) -> Frame | None:
+    return written.draft.frames[-1][1] if written.draft.frames else None
+
+
+def _frame(written: Written) -> Frame:
+    return written.draft.frames[-1][1]
+
+
+def _closed(replay: Replay) -> bool:
+    """Whether the newest turn is over: the assistant had the last word, and waits for nothing."""
+    placing = replay.window.fold.placing
+    return not placing.turn or (placing.after_assistant and not placing.calls_open)
+
+
+def _key(name: str, wire: str, bodies: Sequence[bytes]) -> Key:
+    return Key(name, blake2b(msgspec.json.encode([wire, *map(bytes.hex, bodies)]), digest_size=16).digest())

@@ -1,0 +1,170 @@
+"""A thread keeps what is said, slides, and answers as a window does."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from sash.core.frame import Frame
+from sash.core.policy import Policy
+from sash.core.slide import Slide
+from sash.errors import InvalidMessage, NotFound, UnknownHandle, WindowOverflow
+from sash.fitting import fit
+from sash.store import MemoryStore
+from tests.builders import Call, Script, lines, words
+from tests.thread.speaking import SMALL, numbers, opened, say, talk
+
+
+def test_what_is_appended_is_what_is_sent() -> None:
+    thread = opened()
+    said = Script().turn().user("go").said
+    appended = thread.append(said)
+    assert (appended.first_seq, appended.seq, appended.turn, appended.frame) == (1, 3, 2, None)
+    assert thread.request() == {"messages": said}
+
+
+def test_a_thread_gives_the_request_that_fit_gives() -> None:
+    script = Script()
+    for _ in range(15):
+        script.turn(ask=50, answer=50)
+    thread = opened()
+    say(thread, script.user("go"))
+    fitted = fit(script.said, policy=SMALL)
+    assert thread.request() == fitted.request
+    assert thread.frames()[-1] == fitted.report.frame
+    assert len(thread.frames()) > 1
+
+
+def test_append_tells_of_the_frame_it_led_to_and_so_do_log_and_hook(caplog: pytest.LogCaptureFixture) -> None:
+    thread, told = opened(), list[Frame]()
+    thread.on_frame = told.append
+    with caplog.at_level(logging.INFO, "sash"):
+        appended = [thread.append({"role": "user", "content": words(90)}) for _ in range(30)]
+    made = [each.frame for each in appended if each.frame is not None]
+    assert made
+    assert made == told == list(thread.frames())[1:]
+    assert len(caplog.records) == len(made)
+    assert "'t', frame 1: " in caplog.text
+
+
+def test_append_never_fails_for_size_but_a_request_may() -> None:
+    thread = opened(policy=Policy(counter="chars4", window=2_000))
+    thread.append({"role": "user", "content": words(5_000)})
+    with pytest.raises(WindowOverflow):
+        thread.request()
+
+
+def test_turns_tell_which_left_and_which_are_live() -> None:
+    thread = opened()
+    talk(thread, 20)
+    assert [turn.number for turn in thread.turns()] == list(range(1, 21))
+    evicted = numbers(thread, "evicted")
+    assert evicted == list(range(1, thread.frames()[-1].boundary))
+    first = thread.turns()[0]
+    assert (first.since, first.messages, first.title) == (1, 2, words(50)[:40])
+    assert thread.explain().turns == thread.turns()
+    assert [frame.number for frame in thread.explain().frames] == [frame.number for frame in thread.frames()]
+
+
+def test_the_context_says_where_the_tokens_go() -> None:
+    thread = opened(system="be kind " * 30)
+    talk(thread, 3)
+    context = thread.context()
+    assert context.ledger.row("history").used.value == 300
+    assert context.ledger.row("system").used.value >= 60
+    assert thread.pressure() == context.pressure
+
+
+def test_compact_slides_now_and_a_dry_run_only_tells() -> None:
+    thread = opened()
+    talk(thread, 8)
+    planned = thread.compact(dry_run=True)
+    assert thread.frames()[-1].number == 0
+    frame = thread.compact()
+    assert frame is not None
+    assert planned is not None
+    assert (frame.reason, frame.boundary) == ("compact", planned.boundary)
+    assert numbers(thread, "evicted")
+
+
+def test_a_veto_holds_a_slide_that_could_wait_also_after_a_restart() -> None:
+    store = MemoryStore()
+    thread, asked = opened(store), list[Slide]()
+
+    def veto(slide: Slide) -> bool:
+        asked.append(slide)
+        return False
+
+    thread.before_slide = veto
+    talk(thread, 9, ask=50, answer=50)
+    thread.append({"role": "user", "content": words(20)})
+    assert asked
+    assert len(thread.frames()) == 1
+    assert "veto" in [event.kind for event in thread.events()]
+    again = opened(store)
+    assert again.request() == thread.request()
+    assert again.verify().ok
+
+
+def test_a_past_request_can_be_built_again() -> None:
+    thread, sent = opened(), {}
+    for number in range(14):
+        thread.append({"role": "user", "content": f"{number} {words(50)}"})
+        sent[thread.seq] = thread.prepared().body
+        thread.append({"role": "assistant", "content": words(50)})
+    assert {seq: thread.prepared(at=seq).body for seq in sent} == sent
+    assert thread.request(at=thread.seq) == thread.request()
+    with pytest.raises(NotFound, match="no event 999"):
+        thread.request(at=999)
+
+
+def test_reported_usage_moves_the_counts_that_follow() -> None:
+    thread = opened(policy=Policy(counter="chars4", window=200_000))
+    said = 0
+    for growth in (1_000, 2_000, 4_000, 8_000):
+        said += growth
+        thread.append({"role": "user", "content": words(growth)})
+        thread.record_usage({"prompt_tokens": int(said * 1.5), "completion_tokens": 9_999})
+    history = thread.context().ledger.row("history").used
+    assert said * 1.1 < history.value <= said * 1.5
+    assert not history.exact
+    assert thread.record_usage({"total_tokens": 5}) == history
+
+
+def test_what_is_no_usage_is_refused() -> None:
+    with pytest.raises(InvalidMessage, match="usage"):
+        opened().record_usage([1])
+
+
+def test_a_shortened_result_is_given_back_whole_or_in_part() -> None:
+    thread = opened(policy=Policy(counter="chars4", history_tokens=2_000, record_over_tokens=200, window=20_000))
+    result = lines(100)
+    say(thread, Script().user("read").assistant("", Call("a")).results(("a", result)))
+    (handle,) = thread.prepared().report.shortened
+    assert thread.expand(handle) == result
+    assert thread.expand(handle, lines=(2, 3)) == "\n".join(result.split("\n")[1:3])
+    assert thread.expand(handle, grep="  77 ") == result.split("\n")[76]
+    for wrong in ("9.9", "0.5", "-1.0", "x", "2"):
+        with pytest.raises(UnknownHandle):
+            thread.expand(wrong)
+
+
+def test_search_finds_messages_and_takes_any_text_literally() -> None:
+    thread = opened()
+    thread.append([{"role": "user", "content": 'where is "the lighthouse"?'}, {"role": "assistant", "content": "here"}])
+    assert [found.seq for found in thread.search("lighthouse")] == [1]
+    assert thread.search('" OR *') == ()
+
+
+def test_what_is_to_be_remembered_is_kept_apart() -> None:
+    thread = opened()
+    fact = thread.remember("the deploy key is in the blue box")
+    assert thread.facts() == (fact,)
+
+
+def test_a_whole_body_and_nothing_at_all_are_refused() -> None:
+    with pytest.raises(InvalidMessage, match="whole body"):
+        opened().append({"messages": [{"role": "user", "content": "hi"}]})
+    with pytest.raises(InvalidMessage, match="no message"):
+        opened().append([])
