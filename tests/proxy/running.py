@@ -22,6 +22,14 @@ class Served:
     def __init__(self, proxy: Proxy, port: int, passed: list[Passed]) -> None:
         self.proxy, self.port, self.passed = proxy, port, passed
 
+    def told(self, number: int = 1) -> list[Passed]:
+        """So many exchanges, once they are over: their end comes a moment after their answer."""
+        deadline = time.monotonic() + 10
+        while len(self.passed) < number:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        return self.passed
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"

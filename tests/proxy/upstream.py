@@ -7,13 +7,17 @@ answers is taken from a queue of scripts; with none left it answers as a model w
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import struct
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import zstandard
 
 from tests.proxy.validator import faults
 
@@ -40,8 +44,20 @@ class Received:
         return WIRES_BY_PATH.get(self.path, "")
 
     @property
+    def plain(self) -> bytes:
+        """The body, unpacked."""
+        match self.header("content-encoding"):
+            case "gzip":
+                return gzip.decompress(self.body)
+            case "deflate":
+                return zlib.decompress(self.body)
+            case "zstd":
+                return zstandard.decompress(self.body)
+        return self.body
+
+    @property
     def json(self) -> Any:
-        return json.loads(self.body)
+        return json.loads(self.plain)
 
     @property
     def messages(self) -> list[Any]:
@@ -158,7 +174,7 @@ class ScriptedUpstream:
             for received in _requests(connection):
                 self.requests.append(received)
                 if received.wire:
-                    self.faults += faults(received.wire, received.body)
+                    self.faults += faults(received.wire, received.plain)
                 script = self.scripts.pop(0) if self.scripts else self.default
                 script(received, Talk(connection, self.gone))
         except OSError:
@@ -213,7 +229,9 @@ def as_a_model(received: Received, talk: Talk) -> None:
         talk.answer(200, json.dumps({"object": "list", "data": [], "path": received.target}).encode())
         return
     sent = received.json
-    if received.path.endswith("count_tokens"):
+    if not isinstance(sent.get("messages", sent.get("input")), list | str):
+        talk.answer(400, b'{"error":{"message":"no messages"}}')
+    elif received.path.endswith("count_tokens"):
         talk.answer(200, json.dumps({"input_tokens": tokens_of(received.body)}).encode())
     elif sent.get("stream"):
         stream(talk, events(received.wire, f"answer {len(received.messages)}", read=tokens_of(received.body)))
