@@ -24,6 +24,9 @@ NAMES = (
     "require_key",
     "allowed_hosts",
     "allowed_origins",
+    "upstream_openai",
+    "upstream_anthropic",
+    "bypass",
     "workers",
     "log_level",
 )
@@ -31,13 +34,15 @@ NAMES = (
 
 @click.command()
 @from_settings(*NAMES)
-def serve(**options: Any) -> None:
+@click.option("--print-env", is_flag=True, help="Print the variables that point clients here, and exit.")
+def serve(*, print_env: bool, **options: Any) -> None:
     """
     Serve threads, the page and the proxy over HTTP, until interrupted.
 
     Listens on this machine only, unless told otherwise; for others it asks for a key.
     """
     try:
+        from sash.server.proxy.clients import client_variables
         from sash.server.serving import serve as run
         from sash.server.setup import setup_from
     except ModuleNotFoundError as error:
@@ -45,7 +50,12 @@ def serve(**options: Any) -> None:
             raise
         raise MissingExtra("`sash serve`", extra="server", package="starlette, uvicorn and httpx2") from None
 
-    run(setup_from(settings_of(options, *NAMES)), started=_say)
+    setup = setup_from(settings_of(options, *NAMES))
+    if print_env:
+        for name, value in client_variables(f"http://{setup.host}:{setup.port}").items():
+            click.echo(f"export {name}={value}")
+        return
+    run(setup, started=_say)
 
 
 def _say(address: str) -> None:

@@ -26,6 +26,7 @@ from sash.server.fault import Fault, fault_of
 from sash.server.guard import Guard
 from sash.server.keys import shown_key
 from sash.server.openapi import described
+from sash.server.proxy.table import ROUTES as PROXY_ROUTES
 from sash.server.route import Asked, Route
 from sash.server.setup import ServerSetup
 from sash.server.watch import Watch
@@ -36,7 +37,7 @@ PAGE = Path(__file__).parent / "page"
 
 def every_route() -> tuple[Route, ...]:
     """The API, all of it."""
-    return (*health.ROUTES, DESCRIPTION)
+    return (*health.ROUTES, DESCRIPTION, *PROXY_ROUTES)
 
 
 def application(setup: ServerSetup | None = None, *, store: Store | None = None) -> Starlette:

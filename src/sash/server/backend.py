@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from sash.server.keys import Doorkeeper
 from sash.server.metrics import Metrics
+from sash.server.proxy import Passed, Proxy
 from sash.server.setup import ServerSetup
 from sash.store import Store, open_store
 
@@ -29,6 +30,7 @@ class Backend:
         self.store = open_store(setup.store) if store is None else store
         self.metrics = Metrics()
         self.doorkeeper = Doorkeeper(self.store, owner_key=os.environ.get("SASH_API_KEY", ""))
+        self.proxy = Proxy(setup.proxy, on_passed=self._note)
         self.draining = False
         """Whether it has been told to stop: what runs may end, nothing new begins."""
         self.when_running: Callable[[], None] | None = None
@@ -40,6 +42,20 @@ class Backend:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(THREADS)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    def _note(self, passed: Passed) -> None:
+        """Count what went through the proxy."""
+        kind = "anthropic" if passed.wire == "anthropic" else "openai"
+        self.metrics.overhead.take(passed.overhead_seconds, "proxy")
+        for name, tokens in (
+            ("read", passed.usage.context),
+            ("cached", passed.usage.cached or None),
+            ("written", passed.usage.output),
+        ):
+            if tokens is not None:
+                self.metrics.tokens.add(kind, name, by=tokens)
+        if passed.status >= 500:
+            self.metrics.upstream_errors.add(kind, str(passed.status))
 
     async def drain(self) -> None:
         """Let running turns end by themselves for a while, then end them."""
@@ -55,4 +71,5 @@ class Backend:
         finally:
             # Whatever ends us, the store is closed in order.
             with anyio.CancelScope(shield=True):
+                await self.proxy.close()
                 await anyio.to_thread.run_sync(self.store.close)

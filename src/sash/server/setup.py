@@ -8,6 +8,7 @@ import msgspec
 
 from sash.core.policy import Policy, policy_from
 from sash.errors import ServerRefused
+from sash.server.proxy.setup import ProxySetup, proxy_setup_from
 from sash.settings import Settings
 
 PORT = 7274
@@ -49,6 +50,7 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
     """How long running turns may take to end after the server was told to stop."""
     workers: int = 1
     log_level: str = "info"
+    proxy: ProxySetup = ProxySetup()
 
     @property
     def is_loopback(self) -> bool:
@@ -105,7 +107,15 @@ def setup_from(settings: Settings) -> ServerSetup:
             settings,
         )
     return msgspec.convert(
-        {**values, "store": settings.store(), "policy": policy, "policy_name": name}, ServerSetup, strict=False
+        {
+            **values,
+            "store": settings.store(),
+            "policy": policy,
+            "policy_name": name,
+            "proxy": proxy_setup_from(settings),
+        },
+        ServerSetup,
+        strict=False,
     )
 
 

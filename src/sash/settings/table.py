@@ -158,6 +158,12 @@ _SERVER: tuple[tuple[str, Kind, object, str], ...] = (
     ("idle_seconds", "decimal", 600.0, "A provider that says nothing for so long is given up."),
     ("drain_seconds", "decimal", 20.0, "What running turns get to end after the server was told to stop."),
     ("workers", "number", 1, "Processes that serve."),
+    ("upstream_openai", "text", "https://api.openai.com/v1", "Where the proxy sends what came for OpenAI."),
+    ("upstream_anthropic", "text", "https://api.anthropic.com", "Where the proxy sends what came for Anthropic."),
+    ("upstream_models", "table", None, 'Addresses by model: a table of patterns, as in {"qwen*" = "http://..."}.'),
+    ("upstream_retries", "number", 2, "How often the proxy sends a request again before its first byte came back."),
+    ("keepalive_seconds", "decimal", 15.0, "After so long a client that waits for a stream is sent a comment."),
+    ("bypass", "switch", False, "Let the proxy pass everything on untouched."),
     ("log_level", "choice", "info", "What the server logs."),
 )
 

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from sash.errors import SashError
 from sash.server.proxy.courier import Answer, Errand
 from sash.server.proxy.frames import Frames
-from sash.server.proxy.headers import Raw, back, caller_of, onward
+from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
@@ -132,8 +132,11 @@ class Run:
     async def _ask(self, asked: Incoming, plan: Plan) -> Answer:
         headers = onward(asked.headers, decoded=plan.body is not asked.body)
         headers.append((b"accept-encoding", b"identity"))
+        upstream = self._upstream(plan.sketch.name)
+        if upstream == self._proxy.addresses.choose(upstream.kind):
+            headers += owners_key(asked.headers, headers, upstream.kind)
         errand = Errand(
-            upstream=self._upstream(plan.sketch.name),
+            upstream=upstream,
             method=asked.method,
             path=asked.path,
             query=asked.query,

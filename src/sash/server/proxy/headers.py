@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
@@ -54,6 +55,22 @@ def back(headers: Iterable[Raw]) -> list[Raw]:
     return [(name, value) for name, value in lowered if name not in dropped and not name.startswith(b"x-sash-")]
 
 
+def owners_key(asked: Iterable[Raw], sent: Iterable[Raw], kind: str) -> list[Raw]:
+    """
+    The key of the server's owner, from the environment: for whoever showed a key of ours and no other.
+
+    So a team shares one provider key that none of its members holds.
+    """
+    ours = any(name in (*_CREDENTIALS, b"x-sash-key") and _holds_ours(value) for name, value in asked)
+    if not ours or any(name in _CREDENTIALS for name, _ in sent):
+        return []
+    if kind == "anthropic":
+        key = os.environ.get("ANTHROPIC_API_KEY", "")
+        return [(b"x-api-key", key.encode())] if key else []
+    key = os.environ.get("OPENAI_API_KEY", "")
+    return [(b"authorization", b"Bearer " + key.encode())] if key else []
+
+
 def value_of(headers: Iterable[Raw], name: bytes) -> str:
     """The first header of that name, in lower case; empty where there is none."""
     for known, value in headers:
@@ -87,6 +104,8 @@ def _names(values: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _is_ours(name: bytes, value: bytes) -> bool:
-    if name not in _CREDENTIALS:
-        return False
+    return name in _CREDENTIALS and _holds_ours(value)
+
+
+def _holds_ours(value: bytes) -> bool:
     return value.strip().split(b" ")[-1].startswith(KEY_PREFIX)

@@ -9,7 +9,7 @@ from time import perf_counter
 from starlette.types import Receive, Scope, Send
 
 from sash.server.proxy.courier import Errand
-from sash.server.proxy.headers import Raw, back, onward
+from sash.server.proxy.headers import Raw, back, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming
 from sash.server.proxy.outlet import Outlet, until_gone
 from sash.server.proxy.proxy import Proxy
@@ -53,6 +53,7 @@ class Passage:
         headers.append((b"accept-encoding", (asked.header("accept-encoding") or "identity").encode("latin-1")))
         if not isinstance(body, bytes) and (size := asked.header("content-length")):
             headers.append((b"content-length", size.encode("latin-1")))
+        headers += owners_key(asked.headers, headers, kind)
         upstream = self._proxy.addresses.choose(kind)
         errand = Errand(
             upstream=upstream,

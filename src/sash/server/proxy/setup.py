@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ import msgspec
 
 from sash.core.policy import Policy
 from sash.errors import InvalidUpstream
+from sash.settings import Settings
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"
@@ -98,10 +100,6 @@ class ProxySetup(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     bypass: bool = False
     """Leave every request alone."""
-    keep: bool = False
-    """Store conversations that name themselves as threads."""
-    expand: bool = False
-    """Offer the model a tool that reads shortened results back, and answer it here."""
     retries: int = 2
     """How often a request is sent again before its first byte went to the client."""
     longest_wait_seconds: float = 20.0
@@ -115,3 +113,24 @@ class ProxySetup(msgspec.Struct, frozen=True, kw_only=True):
     """Of a request as it comes in, after it was decompressed too."""
     connections: int = 1_000
     """To upstreams, at once."""
+
+
+def proxy_setup_from(settings: Settings) -> ProxySetup:
+    """What a proxy is told by the settings in force."""
+    models: Mapping[str, str] = settings.value("upstream_models") or {}
+    setup = ProxySetup(
+        upstreams=Upstreams(
+            openai=settings.text("upstream_openai"),
+            anthropic=settings.text("upstream_anthropic"),
+            models=tuple((pattern, str(url)) for pattern, url in models.items()),
+        ),
+        policy=settings.policy(),
+        bypass=settings.value("bypass"),
+        retries=settings.value("upstream_retries"),
+        idle_seconds=settings.value("idle_seconds"),
+        keepalive_seconds=settings.value("keepalive_seconds"),
+        body_bytes=max(settings.value("max_body_bytes"), 1),
+    )
+    # A wrong address is told at the start, not with the first request.
+    setup.upstreams.resolved()
+    return setup
