@@ -67,8 +67,10 @@ class _Line(msgspec.Struct, gc=False, rename="camel"):
     message: _Said | None = None
 
 
-class _Queued(msgspec.Struct, gc=False):
+class _Queued(msgspec.Struct, gc=False, rename="camel"):
     type: str = ""
+    command_mode: Any = "prompt"
+    """Only a prompt is the user's; a background task tells of itself in the same way."""
     prompt: msgspec.Raw = json_text.ABSENT
 
 
@@ -142,7 +144,7 @@ def _outline(source: Source, part: str, about: About) -> _Outline:
         if not (_typed(line) and line.uuid):
             continue
         tip = line.uuid
-        if line.parent_uuid:
+        if line.parent_uuid and line.parent_uuid != line.uuid:
             earlier, name = typed.get(line.parent_uuid, (0, ""))
             if earlier:
                 left.append((earlier, number))
@@ -224,6 +226,8 @@ class _Reading:
             yield from self._flushed()
             yield from self._boundary(None)
             self._compacted = record
+        elif line.type in ("tool_use", "tool_result") and line.message is None:
+            yield from self._bare(record)
         elif line.type == "attachment" and b'"queued_command"' in bytes(line.attachment):
             yield from self._queued(record)
         else:
@@ -258,12 +262,8 @@ class _Reading:
             self._told[step.id] = None
             if len(self._told) > IDS_KEPT:
                 self._told.popitem(last=False)
-        try:
-            message = spoken.anthropic("assistant", step.blocks)
-        except InvalidMessage as error:
-            self.about.hurt(step.record.line, f"no message: {error}")
-        else:
-            yield self._entry(step.record, message, model=model, usage=usage)
+        message = spoken.saved("assistant", step.blocks, self.about, step.record.line)
+        yield self._entry(step.record, message, model=model, usage=usage)
         yield from step.results
 
     def _user(self, record: Record[_Line]) -> Iterator[Entry]:
@@ -280,7 +280,8 @@ class _Reading:
             yield self._entry(record, spoken.anthropic("system", content), kind="injected")
             return
         if _holds_result(content):
-            entry = self._entry(record, spoken.anthropic("user", self._answered(record, _listed(content))))
+            blocks = self._answered(record, _listed(content))
+            entry = self._entry(record, spoken.saved("user", blocks, self.about, record.line))
             if self._step is not None:
                 self._step.results.append(entry)
             else:
@@ -290,13 +291,28 @@ class _Reading:
         yield from self._boundary(None)
         yield self._entry(record, spoken.anthropic("user", content))
 
+    def _bare(self, record: Record[_Line]) -> Iterator[Entry]:
+        """A call, or a result, on a line of its own, as the first versions wrote them: neither has an id."""
+        yield from self._flushed()
+        given = json_text.fields(record.text)
+        said: dict[str, msgspec.Raw]
+        if record.value.type == "tool_use":
+            said = {name: given[name] for name in ("type", "name", "input") if name in given}
+            yield self._entry(record, spoken.anthropic("assistant", self._called(record, [json_text.object_of(said)])))
+        else:
+            said = {"type": msgspec.Raw(b'"tool_result"'), "content": given.get("output", msgspec.Raw(b'""'))}
+            yield self._entry(record, spoken.anthropic("user", self._answered(record, [json_text.object_of(said)])))
+
     def _queued(self, record: Record[_Line]) -> Iterator[Entry]:
-        """Words that the user typed while the model was at work: sent with the next results."""
+        """Words that came while the model was at work: sent with the next results."""
         queued = json_text.decode(_queued, record.value.attachment)[0]
         if queued.type != "queued_command" or not json_text.present(queued.prompt):
             self.about.skipped["attachment"] += 1
             return
-        entry = self._entry(record, spoken.anthropic("user", queued.prompt))
+        if queued.command_mode == "prompt":
+            entry = self._entry(record, spoken.anthropic("user", queued.prompt))
+        else:
+            entry = self._entry(record, spoken.anthropic("system", queued.prompt), kind="injected")
         if self._step is not None:
             self._step.results.append(entry)
         else:

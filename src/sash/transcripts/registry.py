@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from sash.errors import UnknownFormat
-from sash.transcripts import bodies, claude_code, pi
+from sash.transcripts import bodies, claude_code, codex, droid, gemini, pi, sharegpt, swe_agent
 from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
 from sash.transcripts.entry import Entry
@@ -26,6 +26,13 @@ class Format(msgspec.Struct, frozen=True):
     read: Read
 
 
+def _opencode(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
+    # The database's driver is brought in only for a database.
+    from sash.transcripts import opencode
+
+    return opencode.read(source, about, asked)
+
+
 def _bodies(wire: str) -> Format:
     return Format(wire, wire, partial(bodies.read, wire=wire))
 
@@ -35,6 +42,12 @@ FORMATS: Mapping[str, Format] = {
     for found in (
         Format(claude_code.NAME, claude_code.WIRE, claude_code.read),
         Format(pi.NAME, pi.WIRE, pi.read),
+        Format(codex.NAME, codex.WIRE, codex.read),
+        Format(gemini.NAME, gemini.WIRE, gemini.read),
+        Format("opencode", "anthropic", _opencode),
+        Format(droid.NAME, droid.WIRE, droid.read),
+        Format(sharegpt.NAME, sharegpt.WIRE, sharegpt.read),
+        Format(swe_agent.NAME, swe_agent.WIRE, swe_agent.read),
         _bodies("openai-chat"),
         _bodies("openai-responses"),
         _bodies("anthropic"),

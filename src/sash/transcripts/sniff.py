@@ -7,12 +7,17 @@ from typing import Any
 
 import msgspec
 
+from sash.errors import UnreadableTranscript
+from sash.transcripts.about import About
+from sash.transcripts.document import document
 from sash.transcripts.source import Source
 from sash.wire.json_text import mend_surrogates
 
 SQLITE = b"SQLite format 3\0"
 _LINES = 50
 """So many lines are looked at; what comes first tells nearly always."""
+_BEGINNING = 200
+"""Bytes of the first line of a document that is written over many lines."""
 
 _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 _CLAUDE = frozenset({"summary", "file-history-snapshot", "queue-operation", "attachment", "progress", "system"})
@@ -26,33 +31,32 @@ def format_of(source: Source) -> str:
     head = source.head()
     if head.startswith(SQLITE):
         return "opencode"
-    for seen, value in enumerate(_first_lines(head, whole=len(head) >= source.size and not source.packed)):
-        if isinstance(value, dict) and (name := _of_record(value)):
-            return name
-        if not seen and not isinstance(value, dict | list):
-            return ""
+    if _goes_on(head):
+        # One document over many lines, of which some may look like records.
+        return _of_document(source)
+    for value in _first_lines(head, whole=len(head) >= source.size and not source.packed):
         if isinstance(value, list):
             break
-        if isinstance(value, dict) and (name := _of_body(value)):
+        if isinstance(value, dict) and (name := _of_record(value) or _of_body(value)):
             return name
     return _of_document(source)
 
 
+def _goes_on(head: bytes) -> bool:
+    """Whether the first line only begins a document."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0").partition(b"\n")[0].strip()
+    return first[:1] in (b"{", b"[") and len(first) < _BEGINNING and _decoded(first) is None
+
+
 def _first_lines(head: bytes, *, whole: bool) -> Iterator[Any]:
-    """The values on the first lines that can be read."""
+    """The values on the first lines; of those that are torn or longer than the head, none."""
     texts = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not whole and len(texts) > 1:
         texts.pop()
     for text in texts[:_LINES]:
-        stripped = text.strip(b" \t\r\0")
-        if not stripped:
-            continue
-        try:
-            yield msgspec.json.decode(mend_surrogates(stripped))
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            if stripped[:1] in (b"{", b"["):
-                # Torn, longer than the head, or the first line of a document on many lines.
-                continue
+        value = _decoded(text.strip(b" \t\r\0"))
+        if value is not None:
+            yield value
 
 
 def _of_record(record: dict[str, Any]) -> str:
@@ -62,6 +66,8 @@ def _of_record(record: dict[str, Any]) -> str:
         return "pi"
     if kind == "session_start" and "id" in record:
         return "droid"
+    if record.keys() >= {"id", "timestamp", "instructions"} and not kind:
+        return "codex"
     if kind in _CODEX and isinstance(record.get("payload"), dict):
         return "codex"
     if "projectHash" in record and "messages" not in record:
@@ -98,10 +104,10 @@ def _of_body(body: dict[str, Any]) -> str:
 
 
 def _of_document(source: Source) -> str:
-    from sash.transcripts.about import About
-    from sash.transcripts.document import document
-
-    found = document(source, About())
+    try:
+        found = document(source, About())
+    except UnreadableTranscript:
+        return ""
     if found.listed:
         first = [value for item in found.items[:_LINES] if isinstance(value := _decoded(item), dict)]
         if not first:

@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
-from sash.core.message import Message, Text
-from sash.wire import wire_named
+from sash.core.message import Message, Text, by_sash
+from sash.errors import InvalidMessage
+from sash.transcripts.about import About
+from sash.wire import json_text, wire_named
 from sash.wire.json_text import list_of, object_of
 
 Written = bytes | msgspec.Raw
@@ -24,6 +26,26 @@ def anthropic(role: str, content: Sequence[Written] | Written) -> Message:
     whole = content if isinstance(content, bytes | msgspec.Raw) else list_of(content)
     source = object_of({"role": msgspec.json.encode(role), "content": whole})
     return wire_named("anthropic").read_message(source)
+
+
+def saved(role: str, blocks: Sequence[Written], about: About, line: int) -> Message:
+    """A message of Anthropic's, or what can be saved of it: a result stays one, so that its call is answered."""
+    try:
+        return anthropic(role, blocks)
+    except InvalidMessage as error:
+        about.hurt(line, f"not all of a message: {error}")
+    kept: list[Written] = []
+    for block in blocks:
+        try:
+            anthropic(role, [block])
+            kept.append(block)
+        except InvalidMessage:
+            fields = json_text.fields(block)
+            if json_text.present(fields.get("tool_use_id")):
+                unread = msgspec.json.encode(by_sash("a result that could not be read"))
+                told = {"type": msgspec.Raw(b'"tool_result"'), "tool_use_id": fields["tool_use_id"], "content": unread}
+                kept.append(json_text.object_of(told))
+    return anthropic(role, kept)
 
 
 def text_block(words: str) -> bytes:
