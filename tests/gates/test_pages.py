@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -105,13 +106,16 @@ def test_the_changelog_has_the_current_version() -> None:
     assert re.search(rf"^## {re.escape(sash.__version__)}\b", changelog, re.MULTILINE)
 
 
-def test_the_picture_in_the_readme_is_what_the_example_draws() -> None:
+def test_the_picture_in_the_readme_is_what_the_command_draws() -> None:
+    readme = (tree.ROOT / "README.md").read_text(encoding="utf-8")
+    line = next(line for line in readme.splitlines() if line.startswith("sash show examples/"))
     shown = subprocess.run(
-        [sys.executable, "-W", "error", tree.ROOT / "examples" / "first_look.py"],
+        [sys.executable, "-W", "error", "-m", *line.split()],
         capture_output=True,
         text=True,
         check=True,
+        cwd=tree.ROOT,
+        env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80"},
     )
-    picture = shown.stdout.split("\n\n")[1]
-    assert "context" in picture
-    assert picture in (tree.ROOT / "README.md").read_text(encoding="utf-8")
+    assert " context " in shown.stdout
+    assert shown.stdout in readme

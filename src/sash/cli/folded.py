@@ -1,4 +1,4 @@
-"""A session file, folded: read once from front to back, and never kept whole."""
+"""A session, folded: gone through once from front to back, and never kept whole."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from sash.core.tokens import Counter
 from sash.core.turn import Placing
 from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Transcript, Usage, open_transcript
-from sash.window import Context, Setup, Window
+from sash.window import Context, Prepared, Setup, Window
 
 PATIENCE = 200
 """So many entries are looked at for the name of a model before one is taken for unknown."""
 
 Keep = Callable[["Told"], bool]
-Watch = Callable[["Told"], None]
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,15 +48,25 @@ class Told(msgspec.Struct, frozen=True):
         return self.entry.message
 
 
+class Telling(msgspec.Struct, kw_only=True):
+    """Something said, about to be gone through: the setup for it, and its entries from the first on."""
+
+    name: str
+    setup: Setup
+    entries: Iterator[Entry]
+    transcript: Transcript | None = None
+    """The file it stands in; None of a stored thread."""
+
+
 class Folded(msgspec.Struct, kw_only=True):
     """A session and the window on it."""
 
     name: str
-    transcript: Transcript
     window: Window
-    times: dict[int, float]
-    """When each turn was started, where the file says so."""
-    kept: list[Told]
+    transcript: Transcript | None = None
+    times: dict[int, float] = msgspec.field(default_factory=dict)
+    """When each turn was started, where that is known."""
+    kept: list[Told] = msgspec.field(default_factory=list)
     """What was asked to be kept while reading."""
     reported: Usage | None = None
     """The newest usage that the provider reported."""
@@ -68,12 +77,12 @@ class Folded(msgspec.Struct, kw_only=True):
     @property
     def kind(self) -> str:
         """The format of the file."""
-        return self.transcript.format
+        return self.transcript.format if self.transcript is not None else "thread"
 
     @property
     def title(self) -> str:
         """As the tool calls the session."""
-        return self.transcript.title
+        return self.transcript.title if self.transcript is not None else ""
 
     @property
     def model(self) -> str:
@@ -83,12 +92,12 @@ class Folded(msgspec.Struct, kw_only=True):
     @property
     def damage(self) -> tuple[Damage, ...]:
         """Places that could not be read."""
-        return tuple(self.transcript.damage)
+        return tuple(self.transcript.damage) if self.transcript is not None else ()
 
     @property
     def damaged(self) -> int:
         """How many there are."""
-        return self.transcript.damaged
+        return self.transcript.damaged if self.transcript is not None else 0
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""
@@ -104,6 +113,15 @@ class Folded(msgspec.Struct, kw_only=True):
         whole = len(self.kept) == len(self.window.fold)
         return self.window.explain([told.message for told in self.kept] if whole else ())
 
+    @property
+    def wire(self) -> str:
+        """Whose JSON its messages are."""
+        return self.transcript.wire if self.transcript is not None else "openai-chat"
+
+    def prepared(self, wire: str) -> Prepared:
+        """The request that it would make now."""
+        return self.window.prepared(wire)
+
     def in_window(self) -> Iterator[tuple[int, Message]]:
         """All that the model sees, each message with its position; -1: sash wrote it."""
         assembled = assemble(self.window.fold)
@@ -118,19 +136,15 @@ class Folded(msgspec.Struct, kw_only=True):
             yield from ((told.position, told.message) for told in self.kept if told.turn == turn)
 
 
-def entries_of(given: str | IO[bytes], reading: Reading) -> tuple[Transcript, Iterator[Entry]]:
-    """A transcript and its entries."""
-    transcript = open_transcript(given, format=reading.format, part=reading.part)
-    return transcript, transcript.messages(as_sent=reading.as_sent)
-
-
-def setup_for(transcript: Transcript, entries: Iterator[Entry], settings: Settings) -> tuple[Setup, Iterator[Entry]]:
+def tell_file(name: str, given: str | IO[bytes], settings: Settings, reading: Reading) -> Telling:
     """
-    The setup for a session, and its entries from the first on.
+    A session file, about to be gone through.
 
     The model is the one that was set, or the first that the session names: it decides what
     a token is, so it has to be known before the first message is counted.
     """
+    transcript = open_transcript(given, format=reading.format, part=reading.part)
+    entries = transcript.messages(as_sent=reading.as_sent)
     model, ahead = settings.text("model"), list[Entry]()
     for entry in entries if not model else ():
         ahead.append(entry)
@@ -139,18 +153,14 @@ def setup_for(transcript: Transcript, entries: Iterator[Entry], settings: Settin
             break
     system = (transcript.system,) if transcript.system is not None else ()
     setup = Setup(model=model, policy=settings.policy(), system=system, tools=transcript.tools)
-    return setup, chain(ahead, entries)
+    return Telling(name=name, setup=setup, entries=chain(ahead, entries), transcript=transcript)
 
 
-def fold_transcript(
-    name: str, given: str | IO[bytes], settings: Settings, reading: Reading, keep: Keep | None = None
-) -> Folded:
-    """Reads a session to its end; of its messages only what the window holds, and what is to be kept, stays."""
-    transcript, entries = entries_of(given, reading)
-    setup, entries = setup_for(transcript, entries, settings)
-    folded = Folded(name=name, transcript=transcript, window=Window(setup), times={}, kept=[])
-    with Progress(f"reading {name}") as progress:
-        for told in placed(entries):
+def fold(telling: Telling, keep: Keep | None = None) -> Folded:
+    """Goes through to the end; of the messages only what the window holds, and what is to be kept, stays."""
+    folded = Folded(name=telling.name, window=Window(telling.setup), transcript=telling.transcript)
+    with Progress(f"reading {telling.name}") as progress:
+        for told in placed(telling.entries):
             entry = told.entry
             folded.window.add(entry.message, entry.at)
             if entry.at is not None and told.turn not in folded.times:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,17 @@ import msgspec
 
 from sash.cli.answer import answer
 from sash.cli.characters import clean
-from sash.cli.folded import Reading, entries_of, setup_for
+from sash.cli.folded import Reading
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
 from sash.cli.sparkline import marks, sparkline
-from sash.cli.subject import file_of, reading_options, subject_argument, take_reading
+from sash.cli.subject import reading_options, subject_argument, take_reading, telling_of
 from sash.cli.table import Cell, Column, print_table
 from sash.core.cost import ANTHROPIC, NO_CACHE, OPENAI, OPENAI_HALF
 from sash.core.policy import Policy
 from sash.core.tokens import short
+from sash.counters import counter_for
 from sash.errors import InvalidSetting
 from sash.settings import Settings, load
 from sash.settings.table import PRESETS
@@ -118,14 +118,15 @@ def policy_said(name: str, settings: Settings) -> Policy:
 def _replayed(
     subject: str, settings: Settings, reading: Reading, policies: dict[str, Policy], prices: str
 ) -> tuple[list[Replay], int]:
-    transcript, entries = entries_of(sys.stdin.buffer if subject == "-" else str(file_of(subject)), reading)
-    setup, entries = setup_for(transcript, entries, settings)
-    replays = [
-        Replay(name, msgspec.structs.replace(setup, policy=policy), PRICES[prices]) for name, policy in policies.items()
-    ]
     count = 0
-    with Progress(f"replaying {subject}") as progress:
-        for entry in entries:
+    with telling_of(subject, settings, reading) as telling, Progress(f"replaying {subject}") as progress:
+        # One counter for all: a policy may count its own way, but costs are compared in the same tokens.
+        counter = counter_for(telling.setup.model, counter=settings.text("counter")).counter
+        replays = [
+            Replay(name, msgspec.structs.replace(telling.setup, policy=policy), PRICES[prices], counter)
+            for name, policy in policies.items()
+        ]
+        for entry in telling.entries:
             for one in replays:
                 one.add(entry.message, entry.at)
             count += 1

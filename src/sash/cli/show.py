@@ -64,18 +64,19 @@ class ShownTurns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@subject_argument()
+@subject_argument(required=False)
 @click.option("--turn", "number", type=click.IntRange(0), metavar="N", help="Open one turn: all that was said in it.")
 @click.option("-v", "--messages", is_flag=True, help="Under each turn in the window, what was said and done in it.")
 @click.option("-n", "--last", type=click.IntRange(1), metavar="N", help="Only the newest N turns.")
 @reading_options
 @from_settings(*WINDOW, *STORED)
 @reports(ShownTurns)
-def show(subject: str, **given: Any) -> None:
+def show(subject: str | None, **given: Any) -> None:
     """
-    Show the turns of SUBJECT, a session file: `-` is standard input.
+    Show the turns of SUBJECT: a session file, claude:latest, or `-` for standard input.
 
-    Above the line stands what the model does not see any more, below it what it sees.
+    Above the line stands what the model does not see any more, below it what it sees. Without
+    SUBJECT, the newest sessions of the tools found on this machine are offered.
     """
     settings = settings_of(given, *WINDOW, *STORED)
     number = given["number"]

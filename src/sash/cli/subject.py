@@ -6,20 +6,29 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import click
+import msgspec
+from click.shell_completion import CompletionItem
 
-from sash.cli.folded import Keep, Reading, fold_transcript
+from sash.cli.folded import Keep, Reading, Telling, fold, tell_file
+from sash.cli.offered import chosen, is_session, session_names
 from sash.core.explain import Explanation
 from sash.core.message import Message
 from sash.core.tokens import Counter
 from sash.errors import NotFound
 from sash.settings import Settings
 from sash.transcripts import FORMATS, Damage, Usage
-from sash.window import Context
+from sash.transcripts.places import Session, session_named
+from sash.window import Context, Prepared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+THREAD = "thread:"
+"""Before a name it says that a stored thread is meant, whatever files there are."""
+ENDINGS = (".json", ".jsonl", ".zst", ".traj", ".db")
+"""What ends so is meant as a file."""
 
 
 class Subject(Protocol):
@@ -74,13 +83,50 @@ class Subject(Protocol):
     def in_window(self) -> Iterator[tuple[int, Message]]:
         """All that the model sees, each message with its position; -1: sash wrote it."""
 
+    @property
+    def wire(self) -> str:
+        """Whose JSON its messages are."""
+
+    def prepared(self, wire: str) -> Prepared:
+        """The request that it would make now."""
+
     def said(self, turn: int) -> Iterator[tuple[int, Message]]:
         """The messages of a turn, each with its position."""
 
 
+class Located(msgspec.Struct, frozen=True, kw_only=True):
+    """A session file that was found."""
+
+    name: str
+    """As it is told."""
+    path: Path | None
+    """None: standard input."""
+    part: str = ""
+    """The session in it, of a file with several."""
+
+    def given(self) -> str | IO[bytes]:
+        """What to read."""
+        return sys.stdin.buffer if self.path is None else str(self.path)
+
+    def reading(self, asked: Reading) -> Reading:
+        """How to read it."""
+        return asked if asked.part or not self.part else msgspec.structs.replace(asked, part=self.part)
+
+
+class SubjectType(click.ParamType[str]):
+    """The name of a subject, which a shell can complete."""
+
+    name = "subject"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Sessions of tools, and files."""
+        names = [CompletionItem(name) for name in session_names() if name.startswith(incomplete)]
+        return names or [CompletionItem(incomplete, type="file")]
+
+
 def subject_argument(*, required: bool = True) -> Callable[[Command], Command]:
     """The argument SUBJECT."""
-    return click.argument("subject", required=required)
+    return click.argument("subject", type=SubjectType(), required=required)
 
 
 def reading_options(command: Command) -> Command:
@@ -109,31 +155,66 @@ def take_reading(given: dict[str, Any]) -> Reading:
 
 @contextmanager
 def opened(
-    name: str, settings: Settings, reading: Reading, *, turn: int | None = None, everything: bool = False
+    name: str | None, settings: Settings, reading: Reading, *, turn: int | None = None, everything: bool = False
 ) -> Iterator[Subject]:
     """
     The subject of that name, open as long as it is looked at.
 
     Of a file that is read once, only the window stays; with a `turn`, that turn's messages
-    too, and with `everything`, all of them.
+    too, and with `everything`, all of them. A stored thread is shown as it is stored, unless a
+    flag asks what another policy would do.
     """
     keep: Keep | None = None
     if everything:
         keep = _all
     elif turn is not None:
         keep = lambda told: told.turn == turn  # noqa: E731 - a name for it would say less
-    if name == "-":
-        yield fold_transcript("standard input", sys.stdin.buffer, settings, reading, keep)
+    place = _of_session(chosen()) if name is None else located(name, settings)
+    if place is not None:
+        yield fold(tell_file(place.name, place.given(), settings, place.reading(reading)), keep)
         return
-    yield fold_transcript(name, str(file_of(name)), settings, reading, keep)
+    from sash.cli.stored import Stored, stored_thread, tell_thread
+
+    assert name is not None
+    with stored_thread(name.removeprefix(THREAD), settings) as thread:
+        yield fold(tell_thread(thread, settings), keep) if settings.asked() else Stored(thread)
 
 
-def file_of(name: str) -> Path:
-    """The file that a name stands for."""
+@contextmanager
+def telling_of(name: str, settings: Settings, reading: Reading) -> Iterator[Telling]:
+    """What was said in a subject, to go through it."""
+    place = located(name, settings)
+    if place is not None:
+        yield tell_file(place.name, place.given(), settings, place.reading(reading))
+        return
+    from sash.cli.stored import stored_thread, tell_thread
+
+    with stored_thread(name.removeprefix(THREAD), settings) as thread:
+        yield tell_thread(thread, settings)
+
+
+def located(name: str, settings: Settings) -> Located | None:
+    """The file that a name stands for; None when it is a stored thread's. `NotFound` when it is neither."""
+    if name == "-":
+        return Located(name="standard input", path=None)
+    if name.startswith(THREAD):
+        return None
     path = Path(name).expanduser()
-    if not path.exists():
+    if path.is_file():
+        return Located(name=name, path=path)
+    if is_session(name):
+        return _of_session(session_named(name))
+    if "/" in name or path.suffix in ENDINGS:
         raise NotFound("file", name)
-    return path
+    from sash.cli.stored import has_thread
+
+    if not has_thread(name, settings):
+        raise NotFound("session file and no stored thread", name)
+    return None
+
+
+def _of_session(session: Session) -> Located:
+    return Located(name=session.name, path=session.path, part=session.part)
 
 
 def _all(_: object) -> bool:

@@ -17,6 +17,9 @@ from sash.settings.files import Written, open_to_all, project_file, read_file, u
 from sash.settings.kinds import checked, said, shown, without_password
 from sash.settings.table import SETTINGS, Setting, setting_named
 
+OWN_STORE = "sqlite:"
+"""The user's own database, in their data folder."""
+
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
     """A setting's value and where it comes from."""
@@ -82,6 +85,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 error.field, where=where, problem=f"is {error.value!r}; it takes {error.wanted}"
             ) from None
 
+    def asked(self) -> bool:
+        """Whether a flag says something about the window: then somebody asks what it would do."""
+        return any(written.where.startswith("--") for name, written in self.given.items() if _shapes(name))
+
+    def asked_of(self, policy: Policy) -> Policy:
+        """
+        A policy that something has already, with what flags say beside it.
+
+        The environment and files are for what has no policy of its own.
+        """
+        flags = {name: written for name, written in self.given.items() if written.where.startswith("--")}
+        if "policy" in flags:
+            return Settings(given=flags).policy()
+        own = {name: Written(getattr(policy, name), "") for name in Policy.__struct_fields__}
+        return Settings(given=own | flags).policy()
+
     def marks(self) -> Marks:
         """From which pressure on people are told."""
         try:
@@ -96,7 +115,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def store(self) -> str:
         """The address of the store."""
-        return self.text("store") or default_store(os.environ)
+        return self.text("store") or OWN_STORE
 
 
 def load(
@@ -139,15 +158,12 @@ def load(
     return Settings(given=given, files=tuple(files), warnings=tuple(warnings))
 
 
+def _shapes(name: str) -> bool:
+    return name in ("model", "policy") or setting_named(name).group == "window"
+
+
 def _refused(error: InvalidPolicy, name: str, where: str) -> InvalidSetting:
     return InvalidSetting(name, where=where, problem=f"is {error.value!r}; it takes {error.wanted}")
-
-
-def default_store(environment: Mapping[str, str]) -> str:
-    """Where threads are kept when nobody says where: in the user's data folder."""
-    base = environment.get("XDG_DATA_HOME", "")
-    folder = Path(base if base.startswith("/") else Path.home() / ".local" / "share", "sash")
-    return f"sqlite:///{folder / 'sash.db'}"
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Written]:

@@ -45,7 +45,7 @@ from sash.thread.saying import Appended, read_messages, said
 from sash.thread.tail import Draft, Make, Tail, Written
 from sash.thread.usage import tokens_read
 from sash.thread.verification import Verification, verified
-from sash.window import Context, Prepared, Setup, excerpt, text_of
+from sash.window import Context, Prepared, Setup, Window, excerpt, text_of
 
 _log = logging.getLogger("sash")
 
@@ -102,6 +102,12 @@ class Thread:
         """The model, the policy and what stands beside the conversation."""
         with self._lock:
             return self._tail.current().window.setup
+
+    @property
+    def window(self) -> Window:
+        """The window as it stands: a copy, so that what is done to it does nothing to the thread."""
+        with self._lock:
+            return self._tail.current().window.copy()
 
     # What is said.
 

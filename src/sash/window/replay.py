@@ -10,7 +10,9 @@ from sash.core.cost import Charge, Piece, Prices, charge
 from sash.core.frame import Reason
 from sash.core.message import Message, identity
 from sash.core.request import assemble
+from sash.core.tokens import Counter
 from sash.core.turn import Placing
+from sash.counters import counter_for
 from sash.window.setup import Setup
 from sash.window.window import Window
 
@@ -53,9 +55,17 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 class Replay:
     """A session going by, message by message, under one policy."""
 
-    def __init__(self, name: str, setup: Setup, prices: Prices | None = None) -> None:
+    def __init__(self, name: str, setup: Setup, prices: Prices | None = None, counter: Counter | None = None) -> None:
+        """
+        A policy may have a counter of its own, by which it decides.
+
+        What it sends is counted by `counter`, the model's where none is given, so that
+        policies can be compared.
+        """
         self.name = name
         self.window = Window(setup)
+        self._counter = counter or counter_for(setup.model).counter
+        self._fixed = setup.fixed(self._counter).value
         self._prices = prices or setup.policy.prices
         self._placing = Placing()
         self._charge = Charge()
@@ -79,7 +89,7 @@ class Replay:
     def _ask(self, at: float | None) -> None:
         messages = assemble(self.window.fold).messages
         pieces = [self._piece(message) for message in messages if message.role != "meta"]
-        fixed = self.window.setup.fixed(self.window.counter).value
+        fixed = self._fixed
         cold = (
             at is not None and self._said_at is not None and at - self._said_at > self.window.setup.policy.cache_seconds
         )
@@ -93,7 +103,7 @@ class Replay:
         known = self._pieces.get(id(message))
         if known is not None and known[0] is message:
             return known[1]
-        piece = Piece(identity(message), self.window.counter.message(message).value)
+        piece = Piece(identity(message), self._counter.message(message).value)
         self._pieces[id(message)] = message, piece
         return piece
 

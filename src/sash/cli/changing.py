@@ -1,0 +1,69 @@
+"""What the commands that change a thread have in common: they open it, act, and say what became of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.screen import screen
+from sash.cli.stored import stored_thread
+from sash.core.explain import BECAUSE
+from sash.core.frame import Frame
+from sash.core.tokens import TokenCount, short
+from sash.thread import Thread
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command did to a thread."""
+
+    thread: str
+    frame: Frame | None
+    """The frame that it led to; null where nothing at the head of the window changed."""
+    boundary: int
+    """Number of the first live turn, from now on."""
+    tokens: TokenCount
+    """What history takes now."""
+    event: int | None = None
+    """Number of the event, of a mark."""
+    name: str | None = None
+    """Of a fork, the new thread."""
+
+
+def changing(command: Command) -> Command:
+    """The argument THREAD, where it is stored, and `--json`."""
+    for decorate in (reports(Changed), from_settings(*STORED), click.argument("thread")):
+        command = decorate(command)
+    return command
+
+
+@contextmanager
+def changed_thread(name: str, given: dict[str, Any]) -> Iterator[Thread]:
+    """The thread, open for a change."""
+    settings = settings_of(given, *STORED)
+    with stored_thread(name.removeprefix("thread:"), settings) as thread:
+        yield thread
+
+
+def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "", **more: Any) -> None:
+    """What became of the window."""
+    explained = thread.context()
+    row = explained.ledger.row("history")
+    if as_json:
+        answer(Changed(thread=thread.name, frame=frame, boundary=explained.boundary, tokens=row.used, **more))
+        return
+    out = screen()
+    if words:
+        out.paragraph(words)
+    if frame is not None:
+        sizes = f"history {short(frame.tokens_before)} → {short(frame.tokens)}"
+        out.paragraph(f"frame {frame.number}: {BECAUSE[frame.reason]}; {sizes}, live from turn {frame.boundary}")
+    elif not words:
+        out.paragraph("The window is as it was.")

@@ -1,0 +1,57 @@
+"""`sash facts` and `sash remember`: what is kept apart from the history, where no slide takes it away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.changing import changed_thread
+from sash.cli.characters import clean
+from sash.cli.options import STORED, from_settings, reports
+from sash.cli.screen import screen
+from sash.cli.table import Cell, Column, print_table
+from sash.thread import Fact
+
+
+class ShownFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash facts --json` prints."""
+
+    thread: str
+    facts: tuple[Fact, ...]
+
+
+@click.command()
+@click.argument("thread")
+@from_settings(*STORED)
+@reports(ShownFacts)
+def facts(thread: str, as_json: bool, **given: Any) -> None:
+    """List the statements that THREAD keeps apart from its history, each with the turn it came from."""
+    with changed_thread(thread, given) as it:
+        found = it.facts()
+        if as_json:
+            answer(ShownFacts(thread=it.name, facts=found))
+            return
+    out = screen()
+    if not found:
+        out.paragraph(f"No facts yet; `sash remember {clean(thread)} 'TEXT'` keeps one.")
+        return
+    columns = (Column(title="turn", right=True), Column(title="fact", gives_way=True, least=10))
+    print_table(out, columns, [[Cell(str(fact.turn), "dim"), clean(fact.text)] for fact in found])
+
+
+@click.command()
+@click.argument("thread")
+@click.argument("text")
+@from_settings(*STORED)
+@reports(Fact)
+def remember(thread: str, text: str, as_json: bool, **given: Any) -> None:
+    """Keep TEXT as a fact of THREAD, where no slide takes it away."""
+    with changed_thread(thread, given) as it:
+        fact = it.remember(text)
+    if as_json:
+        answer(fact)
+    else:
+        screen().paragraph("It is remembered.")

@@ -1,0 +1,33 @@
+"""`sash mark` and `sash rewind`: places in a thread to come back to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sash.cli.changing import changed_thread, changing, tell
+
+
+@click.command()
+@changing
+@click.argument("label", default="")
+def mark(thread: str, label: str, as_json: bool, **given: Any) -> None:
+    """Mark the end of THREAD as it is now, so that `sash rewind` can come back to it."""
+    with changed_thread(thread, given) as it:
+        event = it.mark(label)
+        name = f" as {label!r}" if label else ""
+        tell(it, None, as_json=as_json, words=f"Marked{name}, at event {event}.", event=event)
+
+
+@click.command()
+@changing
+@click.argument("label", required=False)
+def rewind(thread: str, label: str | None, as_json: bool, **given: Any) -> None:
+    """
+    Go back in THREAD to the newest mark, or to the newest one with that LABEL.
+
+    What was said since leaves the window; the log keeps it, and `sash undo` brings it back.
+    """
+    with changed_thread(thread, given) as it:
+        tell(it, it.rewind(label), as_json=as_json)

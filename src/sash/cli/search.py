@@ -1,0 +1,131 @@
+"""`sash search`: find messages in stored threads, or in a session file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.folded import Reading, placed
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.places import near
+from sash.cli.screen import Screen, screen
+from sash.cli.spoken import said_in
+from sash.cli.stored import store_of
+from sash.cli.subject import THREAD, located, reading_options, take_reading
+from sash.errors import NotFound
+from sash.settings import Settings
+from sash.store.words import holds, phrases
+from sash.transcripts import open_transcript
+
+AROUND = 60
+"""Characters that are shown before and after what was found."""
+
+
+class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that holds the text."""
+
+    name: str
+    """The thread's, or the file's."""
+    turn: int
+    position: int
+    """Of the message in the log, from 0."""
+    role: str
+    text: str
+    """What stands around it."""
+
+
+class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash search --json` prints."""
+
+    found: tuple[FoundMessage, ...]
+
+
+@click.command()
+@click.argument("text")
+@click.argument("subject", required=False)
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many messages.")
+@reading_options
+@from_settings(*STORED)
+@reports(FoundMessages)
+def search(text: str, subject: str | None, limit: int, as_json: bool, **given: Any) -> None:
+    """
+    Find TEXT in the stored threads, or in SUBJECT alone: a thread, a session file, claude:latest.
+
+    A message is found when all words of TEXT stand in it; nothing in TEXT has a special meaning,
+    and case does not matter. The newest come first.
+    The exit code is 1 where nothing was found.
+    """
+    reading = take_reading(given)
+    settings = settings_of(given, *STORED)
+    found = tuple(_found(text, subject, settings, reading, limit))
+    if as_json:
+        answer(FoundMessages(found=found))
+    else:
+        out = screen()
+        for message in found:
+            _print(out, message)
+        if not found:
+            click.echo("nothing was found", err=True)
+    if not found:
+        click.get_current_context().exit(1)
+
+
+def _found(text: str, subject: str | None, settings: Settings, reading: Reading, limit: int) -> Iterator[FoundMessage]:
+    place = located(subject, settings) if subject is not None else None
+    if place is None:
+        yield from _stored(text, subject, settings, limit)
+        return
+    asked = place.reading(reading)
+    entries = open_transcript(place.given(), format=asked.format, part=asked.part).messages(as_sent=asked.as_sent)
+    # The same words as in a store, so that the same is found.
+    wanted = phrases(text, "all")
+    newest: list[FoundMessage] = []
+    tools: dict[str, str] = {}
+    for told in placed(entries):
+        words = "\n".join(
+            f"{said.tool} {said.text}" if said.kind == "call" else said.text
+            for said in said_in(told.position, told.message, tools)
+        )
+        if wanted and holds(words, wanted, "all"):
+            role = told.message.role
+            newest.append(
+                FoundMessage(
+                    name=place.name, turn=told.turn, position=told.position, role=role, text=_around(words, text)
+                )
+            )
+    yield from reversed(newest[-limit:])
+
+
+def _stored(text: str, subject: str | None, settings: Settings, limit: int) -> Iterator[FoundMessage]:
+    tenant = settings.text("tenant")
+    with store_of(settings) as store:
+        thread = None
+        if subject is not None:
+            row = store.find(tenant, subject.removeprefix(THREAD))
+            if row is None:
+                raise NotFound("thread", subject)
+            thread = row.id
+        for one in store.search(tenant, text, thread=thread, limit=limit):
+            yield FoundMessage(
+                name=one.name, turn=one.turn, position=one.seq - 1, role=one.role, text=_around(one.text, text)
+            )
+
+
+def _around(words: str, text: str) -> str:
+    """The place where it stands, or where its first word does."""
+    low = words.casefold()
+    places = [low.find(part.casefold()) for part in (text, *text.split()[:1])]
+    place = next((place for place in places if place >= 0), 0)
+    first, last = max(0, place - AROUND), place + len(text) + AROUND
+    return " ".join(words[first:last].split())
+
+
+def _print(out: Screen, message: FoundMessage) -> None:
+    heading = f"{clean(near(message.name))}  turn {message.turn}  {message.role}  [{message.position}]"
+    out.say(out.cut(heading, out.width), "bold")
+    out.paragraph(clean(message.text), indent="  ")

@@ -1,0 +1,153 @@
+"""A stored thread as a subject, and the ways to open one: to look at, or to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from sash.cli.folded import Telling
+from sash.core.explain import Explanation
+from sash.core.message import Message
+from sash.core.request import assemble
+from sash.core.tokens import Counter
+from sash.errors import NotFound
+from sash.settings import Settings
+from sash.store import Store, open_store
+from sash.store.url import default_path
+from sash.thread import Thread, thread_of
+from sash.thread.log import message_of
+from sash.transcripts import Damage, Entry, Usage
+from sash.window import Context, Prepared
+
+
+class Stored:
+    """A stored thread, looked at."""
+
+    kind = "thread"
+    title = ""
+    damage: Sequence[Damage] = ()
+    damaged = 0
+    compactions = 0
+    reported: Usage | None = None
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return self.thread.name
+
+    @property
+    def model(self) -> str:
+        """The model it is counted for."""
+        return self.thread.setup.model
+
+    @property
+    def counter(self) -> Counter:
+        """What counts."""
+        return self.thread.window.counter
+
+    @cached_property
+    def times(self) -> Mapping[int, float]:
+        """When each turn was started."""
+        found: dict[int, float] = {}
+        for event in self.thread.events():
+            if event.kind == "message" and event.at is not None:
+                found.setdefault(event.turn, event.at)
+        return found
+
+    def context(self) -> Context:
+        """Where the tokens of the next request go."""
+        return self.thread.context()
+
+    def explain(self) -> Explanation:
+        """Why everything is where it is."""
+        return self.thread.explain()
+
+    @property
+    def wire(self) -> str:
+        """Whose JSON its messages are."""
+        newest = next((event for event in reversed(self.thread.events()) if event.kind == "message"), None)
+        return newest.wire if newest is not None else self.thread.wire
+
+    def prepared(self, wire: str) -> Prepared:
+        """The request that it would make now."""
+        return self.thread.prepared(wire=wire)
+
+    def in_window(self) -> Iterator[tuple[int, Message]]:
+        """All that the model sees."""
+        assembled = assemble(self.thread.window.fold)
+        yield from zip(assembled.origins, assembled.messages, strict=True)
+
+    def said(self, turn: int) -> Iterator[tuple[int, Message]]:
+        """The messages of a turn."""
+        for event in self.thread.events():
+            if event.kind == "message" and event.turn == turn:
+                yield event.seq - 1, message_of(event)
+
+
+@contextmanager
+def store_of(settings: Settings, *, create: bool = False) -> Iterator[Store]:
+    """The store, open; one that is not there yet is made only where something is to be written."""
+    address = settings.store()
+    if not create and (file := _missing(address)) is not None:
+        raise NotFound("store", str(file))
+    store = open_store(address)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def stored_thread(name: str, settings: Settings) -> Iterator[Thread]:
+    """The thread of that name; `NotFound` where there is none."""
+    with store_of(settings) as store:
+        row = store.find(settings.text("tenant"), name)
+        if row is None:
+            raise NotFound("thread", name)
+        yield thread_of(store, row)
+
+
+def _missing(address: str) -> Path | None:
+    """The file of a database that is not there."""
+    parts = urlsplit(address)
+    if parts.scheme != "sqlite":
+        return None
+    path = unquote(parts.path)
+    file = Path(path[1:]) if len(path) > 1 else default_path()
+    return None if file.exists() else file
+
+
+def is_stored(settings: Settings) -> bool:
+    """Whether the store is there; a file that was never written is not."""
+    return _missing(settings.store()) is None
+
+
+def has_thread(name: str, settings: Settings) -> bool:
+    """Whether a thread of that name is stored."""
+    if not is_stored(settings):
+        return False
+    with store_of(settings) as store:
+        return store.find(settings.text("tenant"), name) is not None
+
+
+def tell_thread(thread: Thread, settings: Settings) -> Telling:
+    """What was said in a thread, to be gone through under the policy that flags make of its own."""
+    setup = thread.setup
+    model = settings.text("model") if settings.where("model").startswith("--") else setup.model
+    changed = msgspec.structs.replace(setup, model=model, policy=settings.asked_of(setup.policy))
+    return Telling(name=thread.name, setup=changed, entries=entries_in(thread))
+
+
+def entries_in(thread: Thread) -> Iterator[Entry]:
+    """All that was said in a thread, with when."""
+    for event in thread.events():
+        if event.kind == "message":
+            yield Entry(message=message_of(event), at=event.at)

@@ -1,0 +1,107 @@
+"""`sash threads`: the threads of a store."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.age import age, moment
+from sash.cli.answer import answer
+from sash.cli.characters import clean
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.screen import screen
+from sash.cli.stored import is_stored, store_of
+from sash.cli.table import Cell, Column, print_table
+from sash.core.tokens import TokenCount
+from sash.store import Store, ThreadRow
+from sash.thread import thread_of
+
+
+class ShownThread(msgspec.Struct, frozen=True, kw_only=True):
+    """A thread, as a list of them tells it."""
+
+    name: str
+    model: str
+    created: str | None
+    updated: str | None
+    """When its newest message was said."""
+    events: int
+    turns: int
+    boundary: int
+    """Number of the first live turn."""
+    tokens: TokenCount
+    """What the next request takes."""
+    percent: int
+    """Of its window."""
+
+
+class ShownThreads(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash threads --json` prints."""
+
+    threads: tuple[ShownThread, ...]
+
+
+@click.command()
+@click.option("-n", "--last", type=click.IntRange(1), default=50, show_default=True, help="The newest N threads.")
+@from_settings(*STORED)
+@reports(ShownThreads)
+def threads(last: int, as_json: bool, **given: Any) -> None:
+    """List the stored threads, newest first."""
+    settings = settings_of(given, *STORED)
+    now = time.time()
+    found: list[tuple[ShownThread, float | None]] = []
+    if is_stored(settings):
+        with store_of(settings) as store:
+            found = [_shown(store, row) for row in store.threads(settings.text("tenant"), limit=last)]
+    if as_json:
+        answer(ShownThreads(threads=tuple(shown for shown, _ in found)))
+        return
+    out = screen()
+    if not found:
+        out.paragraph("There are no threads yet; `sash import FILE` makes one of a session.")
+        return
+    columns = (
+        Column(title="thread", gives_way=True, least=16),
+        Column(title="model", rank=3),
+        Column(title="turns", right=True, rank=1),
+        Column(title="tokens", right=True),
+        Column(title="full", right=True, rank=2),
+        Column(title="age", right=True, rank=4),
+    )
+    print_table(
+        out,
+        columns,
+        [
+            [
+                Cell(clean(shown.name), "bold"),
+                Cell(out.cut(clean(shown.model), 24), "dim"),
+                str(shown.turns),
+                str(shown.tokens),
+                f"{shown.percent} %",
+                Cell(age(at, now), "dim"),
+            ]
+            for shown, at in found
+        ],
+    )
+
+
+def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
+    thread = thread_of(store, row)
+    context = thread.context()
+    newest = next((event for event in reversed(thread.events(since=max(0, thread.seq - 20))) if event.at), None)
+    at = newest.at if newest is not None else row.at
+    shown = ShownThread(
+        name=row.name,
+        model=context.model,
+        created=moment(row.at),
+        updated=moment(at),
+        events=thread.seq,
+        turns=max(0, thread.window.fold.placing.turn or 0),
+        boundary=context.boundary,
+        tokens=context.used,
+        percent=context.pressure.percent,
+    )
+    return shown, at

@@ -1,0 +1,265 @@
+"""Commands on stored threads, through the front door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sash.cli.changing import Changed
+from sash.cli.characters import columns_of
+from sash.cli.facts import ShownFacts
+from sash.cli.importing import Imported
+from sash.cli.search import FoundMessages
+from sash.cli.show import ShownTurns
+from sash.cli.threads import ShownThreads
+from sash.thread import Fact
+from tests.cli.front_door import Ran, here, on_terminal, piped, plain
+from tests.cli.sessions import exchange, long_session, written
+
+SMALL = ("--history-tokens", "4k", "--set", "pin_tokens=3000")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Somebody who has imported a session of twenty turns."""
+    long_session(tmp_path / "session.jsonl", turns=20)
+    ran = here("import", "session.jsonl", "--thread", "work", *SMALL, home=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    return tmp_path
+
+
+def changed(home: Path, *words: str) -> Changed:
+    ran = here(*words, "--json", home=home)
+    assert ran.code == 0, ran.err
+    return msgspec.json.decode(ran.out, type=Changed)
+
+
+def shown(home: Path, *words: str) -> ShownTurns:
+    return msgspec.json.decode(here("show", "work", *words, "--json", home=home).out, type=ShownTurns)
+
+
+def test_an_imported_session_is_shown_like_its_file(home: Path) -> None:
+    stored = shown(home)
+    by_file = here("show", "session.jsonl", *SMALL, "--json", home=home)
+    file = msgspec.json.decode(by_file.out, type=ShownTurns)
+    assert (stored.name, stored.kind) == ("work", "thread")
+    assert (stored.boundary, stored.tokens, stored.model) == (file.boundary, file.tokens, file.model)
+    assert [(turn.number, turn.title, turn.state, turn.tokens, turn.at) for turn in stored.turns] == [
+        (turn.number, turn.title, turn.state, turn.tokens, turn.at) for turn in file.turns
+    ]
+    assert here("context", "work", home=home).words.count("history slides above 4.0k") == 1
+    for command in ("explain", "pressure", "replay", "fit"):
+        assert here(command, "work", home=home).code == 0
+    opened = here("show", "work", "--turn", "2", home=home)
+    assert "what stands in line 3 of file 2" in opened.out
+
+
+def test_a_flag_asks_what_a_window_would_do_and_changes_nothing(home: Path) -> None:
+    before = shown(home)
+    assert before.boundary > 1
+    assert {turn.state for turn in shown(home, "--history-tokens", "90k").turns} == {"live"}
+    assert shown(home, "--history-tokens", "2k").tokens.value <= 2_000 < before.tokens.value
+    assert shown(home) == before
+    # What is set for everybody is for what has no policy of its own.
+    assert (
+        msgspec.json.decode(
+            here("show", "work", "--json", home=home, env={"SASH_HISTORY_TOKENS": "90k"}).out, type=ShownTurns
+        )
+        == before
+    )
+
+
+def test_importing_again_adds_what_is_new_and_nothing_twice(home: Path) -> None:
+    def imported(*words: str) -> Imported:
+        ran = here("import", "session.jsonl", "--thread", "work", "--json", *words, home=home)
+        return msgspec.json.decode(ran.out, type=Imported)
+
+    again = imported()
+    assert (again.added, again.known, again.turns) == (0, 80, 20)
+    long_session(home / "session.jsonl", turns=22)
+    grown = imported()
+    assert (grown.added, grown.known, grown.turns) == (8, 80, 22)
+    assert shown(home).turns[-1].title == "Request number 22"
+    written(home / "session.jsonl", exchange(1, "Something else"))
+    ran = here("import", "session.jsonl", "--thread", "work", home=home)
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is a thread 'work' already" in ran.err
+    assert len(shown(home).turns) == 22
+
+
+def test_a_session_without_a_name_gets_its_own(home: Path) -> None:
+    ran = here("import", "session.jsonl", home=home)
+    assert "the thread 's1'" in ran.words
+    assert here("import", "work", home=home).code == 1
+    assert here("import", "nowhere.jsonl", home=home).code == 1
+
+
+def test_threads_are_listed_newest_first(home: Path) -> None:
+    here("import", "session.jsonl", "--thread", "other", home=home)
+    told = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads)
+    assert [thread.name for thread in told.threads] == ["other", "work"]
+    assert told.threads[1].turns == 20
+    assert told.threads[1].model == "claude-sonnet-4-5"
+    assert (told.threads[1].updated or "").startswith("2023-11-")
+    assert "work" in here("threads", home=home).out
+    assert len(here("threads", "-n", "1", home=home).lines) == 2
+
+
+def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
+    assert "no threads yet" in here("threads", home=tmp_path).out
+    for words in (["show", "work"], ["compact", "work"], ["search", "x"], ["facts", "work"]):
+        assert here(*words, home=tmp_path).code == 1
+    assert not list(tmp_path.rglob("*.db"))
+
+
+def test_the_window_is_compacted_and_that_is_undone(home: Path) -> None:
+    before = shown(home)
+    dry = changed(home, "compact", "work", "--dry-run")
+    assert dry.frame is not None
+    assert shown(home) == before
+    done = changed(home, "compact", "work")
+    assert done.frame is not None
+    assert (done.frame.boundary, done.frame.tokens) == (dry.frame.boundary, dry.frame.tokens)
+    assert done.boundary > before.boundary
+    assert changed(home, "undo", "work").boundary == before.boundary
+    assert "somebody compacted" in here("compact", "work", home=home).words
+
+
+def test_a_pinned_turn_comes_back_and_stays(home: Path) -> None:
+    told = changed(home, "pin", "work", "1")
+    assert told.frame is not None
+    assert 1 in told.frame.carried
+    states = {turn.number: turn.state for turn in shown(home).turns}
+    assert (states[1], states[2]) == ("carried", "evicted")
+    back = changed(home, "unpin", "work", "1")
+    assert back.frame is None or 1 not in back.frame.carried
+    assert here("unpin", "work", "1", home=home).code == 1
+    refused = here("pin", "work", "99", home=home)
+    assert (refused.code, refused.err) == (1, "sash: there is no turn 99\n")
+
+
+def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
+    marked = changed(home, "mark", "work", "here")
+    assert marked.event is not None
+    long_session(home / "session.jsonl", turns=23)
+    here("import", "session.jsonl", "--thread", "work", home=home)
+    assert len([turn for turn in shown(home).turns if turn.state == "live"]) > 0
+    told = changed(home, "rewind", "work", "here")
+    assert told.frame is not None
+    assert told.frame.reason == "rewind"
+    assert here("rewind", "work", "nowhere", home=home).code == 1
+
+
+def test_a_fact_is_kept_and_listed(home: Path) -> None:
+    assert "No facts yet" in here("facts", "work", home=home).out
+    ran = here("remember", "work", "Use tabs\x1b[31m", "--json", home=home)
+    assert msgspec.json.decode(ran.out, type=Fact).text == "Use tabs\x1b[31m"
+    told = msgspec.json.decode(here("facts", "work", "--json", home=home).out, type=ShownFacts)
+    assert [fact.text for fact in told.facts] == ["Use tabs\x1b[31m"]
+    assert "Use tabs\\x1b[31m" in here("facts", "work", home=home).out
+    assert "remembered" in here("remember", "work", "Use spaces", home=home).out
+
+
+def test_a_text_is_found_in_threads_and_in_files(home: Path) -> None:
+    path = written(home / "words.jsonl", exchange(1, "Buy a Xylophone, not a drum") + exchange(2, "And the xylophone?"))
+    here("import", path, "--thread", "music", home=home)
+    for subject in ([], ["music"], ["thread:music"], ["words.jsonl"]):
+        ran = here("search", "xylophone", *subject, "--json", home=home)
+        assert ran.code == 0
+        found = msgspec.json.decode(ran.out, type=FoundMessages).found
+        assert [(one.turn, one.position, one.role) for one in found] == [(2, 2, "user"), (1, 0, "user")]
+        assert "Buy a Xylophone" in found[1].text
+        # All of the words, wherever they stand.
+        ran = here("search", "drum xylophone", *subject, "--json", home=home)
+        assert [one.turn for one in msgspec.json.decode(ran.out, type=FoundMessages).found] == [1]
+        assert len(here("search", "xylophone", *subject, "-n", "1", home=home).lines) == 2
+    ran = here("search", "no such words", home=home)
+    assert (ran.code, ran.out, ran.err) == (1, "", "nothing was found\n")
+    for text in ('"', "NOT", "a:b", "*", "don't"):
+        for subject in ([], ["words.jsonl"]):
+            assert here("search", text, *subject, home=home).code in (0, 1)
+    assert here("search", "x", "nowhere", home=home).code == 1
+
+
+def test_what_a_handle_names_is_given_whole_or_in_part(home: Path) -> None:
+    for subject in ("work", "session.jsonl"):
+        whole = here("expand", subject, "2.0", home=home)
+        assert whole.lines[0] == "0 what stands in line 0 of file 1"
+        assert len(whole.lines) == 50
+        assert here("expand", subject, "2.0", "--lines", "2-3", home=home).lines == whole.lines[1:3]
+        assert here("expand", subject, "2.0", "--lines", "4", home=home).lines == whole.lines[3:4]
+        assert here("expand", subject, "2.0", "--grep", "line 4[12]", home=home).lines == whole.lines[41:43]
+        for handle in ("999.0", "2.7", "-1.0", "x"):
+            ran = here("expand", "--", subject, handle, home=home)
+            assert (ran.code, ran.out) == (1, "")
+            assert "no block has the handle" in ran.err
+    assert here("expand", "work", "2.0", "--lines", "a-b", home=home).code == 2
+
+
+def test_an_expanded_text_cannot_command_a_terminal(tmp_path: Path) -> None:
+    path = written(tmp_path / "n.jsonl", exchange(1, "hi", result="\x1b]0;x\x07end"))
+    assert "\\x1b]0;x\\x07end" in on_terminal("expand", path, "2.0", home=tmp_path).out
+    assert piped("expand", path, "2.0", home=tmp_path).out == "\x1b]0;x\x07end\n"
+
+
+COMMANDS: list[list[str]] = [
+    ["threads"],
+    ["search", "Answer"],
+    ["expand", "work", "2.0"],
+    ["compact", "work"],
+    ["undo", "work"],
+    ["pin", "work", "20"],
+    ["unpin", "work", "20"],
+    ["remember", "work", "Use tabs"],
+    ["facts", "work"],
+    ["mark", "work", "m"],
+    ["rewind", "work", "m"],
+    ["import", "session.jsonl", "--thread", "work"],
+    ["fit", "work"],
+]
+
+
+def test_every_command_works_in_a_pipe_and_on_narrow_terminals(home: Path) -> None:
+    def fits(ran: Ran, width: int) -> bool:
+        return max(columns_of(line) for line in plain(ran.out).splitlines()) <= width
+
+    # One after the other: some of them undo what the one before did.
+    for words in COMMANDS:
+        ran = piped(*words, home=home)
+        assert ran.code == 0, (words, ran)
+        assert "\x1b[" not in ran.out
+    for words in COMMANDS[:-1]:
+        ran = on_terminal(*words, home=home, width=20)
+        assert ran.code == 0, (words, ran)
+        assert words[0] == "expand" or fits(ran, 20), (words, ran)
+
+
+def test_the_fitted_request_goes_to_a_file_whole_or_not_at_all(home: Path) -> None:
+    ran = here("fit", "session.jsonl", *SMALL, "-o", "out.json", home=home)
+    assert (ran.code, ran.out) == (0, "")
+    assert "turns left out" in ran.err
+    request = msgspec.json.decode((home / "out.json").read_bytes())
+    assert request["messages"][-1]["content"][0]["text"] == "Answer 20."
+    assert here("fit", "session.jsonl", *SMALL, home=home).out.encode() == (home / "out.json").read_bytes()
+    report = here("fit", "session.jsonl", *SMALL, "--json", home=home).json()
+    assert report["turns_out"] == list(range(1, report["turns_in"][0]))
+    assert report["tokens"]["value"] < report["before"]["value"]
+    chat = here("fit", "session.jsonl", *SMALL, "--wire", "openai-chat", home=home).json()
+    assert {message["role"] for message in chat["messages"]} == {"user", "assistant", "tool"}
+    written(home / "long.jsonl", exchange(1, "many words " * 500))
+    tiny = here("fit", "long.jsonl", "--window", "600", "-o", "none.json", home=home)
+    assert (tiny.code, tiny.out) == (1, "")
+    assert "raise `window`" in tiny.err
+    assert sorted(path.name for path in home.glob("*none*")) == []
+
+
+def test_a_store_can_be_named(home: Path) -> None:
+    address = f"sqlite:///{home / 'elsewhere.db'}"
+    assert here("import", "session.jsonl", "--thread", "there", "--store", address, home=home).code == 0
+    assert (home / "elsewhere.db").exists()
+    assert here("show", "there", "--store", address, home=home).code == 0
+    assert here("show", "there", home=home).code == 1
+    assert here("show", "there", home=home, env={"SASH_STORE": address}).code == 0
+    assert here("show", "there", "--store", address, "--tenant", "somebody", home=home).code == 1
