@@ -32,7 +32,6 @@ from bench.transcripts import sessions
 from bench.windows import Clip, Floor, Sash, Shown, Window, chars4
 from sash.core.cost import ANTHROPIC, Charge, Piece, account
 from sash.core.policy import Policy
-from sash.core.request import assemble
 
 TURNS = 500
 CAP = 100_000
@@ -87,35 +86,27 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.charge.cost(ANTHROPIC)
 
 
-class Folded(Sash):
-    """The fold and its requests, not repaired: what is replayed here is in order, and repairing costs time only."""
-
-    async def request(self) -> Sequence[Any]:
-        """As assembled."""
-        return assemble(self.fold).messages
-
-
 def strategies() -> dict[str, Make]:
     """Ours, by name: the reference first, then the default."""
     default: dict[str, Make] = {
         CLIP: Clip,
-        DEFAULT: lambda cap: Folded(cap, Policy(history_tokens=cap)),
-        "sash, adaptive": lambda cap: Folded(cap, Policy(history_tokens=cap, adaptive=True)),
+        DEFAULT: lambda cap: Sash(cap, Policy(history_tokens=cap)),
+        "sash, adaptive": lambda cap: Sash(cap, Policy(history_tokens=cap, adaptive=True)),
         LADDER: _keeping(1.0),
         Floor.name: Floor,
     }
     shares = {f"keep_share={share}": _keeping(share) for share in (0.8, 0.7, 0.5)}
     presets: dict[str, Make] = {
-        "Policy.sliding()": lambda cap: Folded(cap, Policy.sliding(cap)),
-        "Policy.priority()": lambda cap: Folded(cap, Policy.priority(int(cap * 2.5))),
-        "Policy.threshold()": lambda cap: Folded(cap, _without_allowance(Policy.threshold(int(cap / 0.8)))),
-        "Policy.recent()": lambda cap: Folded(cap, Policy.recent(turns=max(1, cap // 10_000))),
+        "Policy.sliding()": lambda cap: Sash(cap, Policy.sliding(cap)),
+        "Policy.priority()": lambda cap: Sash(cap, Policy.priority(int(cap * 2.5))),
+        "Policy.threshold()": lambda cap: Sash(cap, _without_allowance(Policy.threshold(int(cap / 0.8)))),
+        "Policy.recent()": lambda cap: Sash(cap, Policy.recent(turns=max(1, cap // 10_000))),
     }
     return default | shares | presets
 
 
 def _keeping(share: float) -> Make:
-    return lambda cap: Folded(cap, Policy(history_tokens=cap, keep_share=share))
+    return lambda cap: Sash(cap, Policy(history_tokens=cap, keep_share=share))
 
 
 def _without_allowance(policy: Policy) -> Policy:

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.histories import Said
-from sash.core.fold import Fold
 from sash.core.message import Message, Text, ToolCall, ToolResult
-from sash.core.policy import Policy, limits_of
-from sash.core.request import assemble
-from sash.core.size import size_of
+from sash.core.policy import Policy
 from sash.core.tokens import Counter
 from sash.counters import counter_for
 from sash.fitting import fit
-from sash.wire import prepare, read_list
+from sash.window import Setup
+from sash.window import Window as SashWindow
+from sash.wire import read_list
 
 WIRE = "openai-chat"
 BIG_WINDOW = 10_000_000
@@ -173,16 +172,17 @@ def chars4_counter() -> Counter:
 
 
 class Sash(Window):
-    """The fold kept open, as a thread keeps it; the request assembled, repaired and checked."""
+    """A window kept open, as a thread keeps it; the request assembled, repaired, checked and counted."""
 
-    name = "sash: fold kept open"
+    name = "sash: window kept open"
 
     def __init__(self, cap: int, policy: Policy | None = None) -> None:
         super().__init__(cap)
         given = policy or Policy(history_tokens=cap)
         self.policy = msgspec.structs.replace(given, window=given.window or BIG_WINDOW, counter="chars4")
-        self.counter = chars4_counter()
-        self.fold = Fold(self.policy, limits_of(self.policy), self.counter)
+        self.window = SashWindow(Setup(policy=self.policy))
+        self.fold = self.window.fold
+        self.counter = self.window.counter
         self.log: list[Message] = []
         self._seen: dict[int, tuple[Message, Shown]] = {}
 
@@ -192,24 +192,25 @@ class Sash(Window):
 
     async def add(self, messages: Sequence[Any]) -> None:
         """Kept, counted once, folded."""
-        fold, counter, log = self.fold, self.counter, self.log
+        window, log = self.window, self.log
         for message in messages:
             log.append(message)
-            fold.add(message, size_of(message, counter))
+            window.add(message)
 
     async def request(self) -> Sequence[Any]:
-        """Assembled and prepared: what would be written out."""
-        return prepare(assemble(self.fold).messages, WIRE).messages
+        """What would be written out."""
+        return self.window.prepared(WIRE).sent
 
     def shown(self, sent: Any) -> Shown:
         """The words of its blocks; remembered, because most of a request was in the one before."""
-        known = self._seen.get(id(sent))
-        if known is not None and known[0] is sent:
+        message: Message = sent[0]
+        known = self._seen.get(id(message))
+        if known is not None and known[0] is message:
             return known[1]
-        shown = _shown(sent)
-        if not sent.edited:
+        shown = _shown(message)
+        if not message.edited:
             # What a frame shortens is made anew for each request, and would fill the memory.
-            self._seen[id(sent)] = sent, shown
+            self._seen[id(message)] = message, shown
         return shown
 
 

@@ -37,7 +37,7 @@ def test_growing_gives_what_preparing_the_whole_gives_at_every_length(wire: str,
     history = read(drawn.draw(broken_messages(spoken)), spoken).messages
     preparing = Preparing(wire)
     for length, message in enumerate(history, start=1):
-        preparing.take(message)
+        preparing.take([message])
         if drawn.draw(st.booleans()):
             assert outcome_of(preparing) == at_once(history[:length], wire)
     assert outcome_of(preparing) == at_once(history, wire)
@@ -50,11 +50,9 @@ def test_a_copy_grows_by_itself(wire: str, drawn: st.DataObject) -> None:
     history = read(drawn.draw(broken_messages("openai-chat")), "openai-chat").messages
     cut = drawn.draw(st.integers(0, len(history)))
     preparing = Preparing(wire)
-    for message in history[:cut]:
-        preparing.take(message)
+    preparing.take(history[:cut])
     twin = preparing.copy()
-    for message in history[cut:]:
-        twin.take(message)
+    twin.take(history[cut:])
     assert outcome_of(preparing) == at_once(history[:cut], wire)
     assert outcome_of(twin) == at_once(history, wire)
 
@@ -71,7 +69,7 @@ def test_what_stands_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> 
     history = read([{"role": "user", "content": f"line {n}"} for n in range(200)], "openai-chat").messages
     preparing = Preparing("openai-chat")
     for message in history:
-        preparing.take(message)
+        preparing.take([message])
         preparing.sent()
     assert len(looked) == len(history)
 
@@ -86,8 +84,7 @@ def test_places_tell_what_each_message_was_made_of() -> None:
         Message(role="user", blocks=(Text("thanks"),)),
     ]
     preparing = Preparing("openai-chat")
-    for message in history:
-        preparing.take(message)
+    preparing.take(history)
     assert [message.role for message in preparing.messages] == ["user", "assistant", "tool", "user"]
     assert preparing.places == [0, 1, 3, 4]
 

@@ -15,7 +15,7 @@ from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted
 from sash.fitting.replays import REPLAYS
-from sash.window import Prepared, Setup, Window, system_prompt
+from sash.window import Prepared, Report, Setup, Window, system_prompt
 from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart, wire_named
 
 _log = logging.getLogger("sash")
@@ -62,11 +62,15 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     window = _folded(body, setup)
     prepared = window.prepared(wire)
     fields = _as_they_came(prepared, body, carried)
-    report = msgspec.structs.replace(prepared.report, repairs=(*lost, *prepared.report.repairs))
+
+    def report() -> Report:
+        told = prepared.report
+        return msgspec.structs.replace(told, repairs=(*lost, *told.repairs))
+
     fitted = Fitted(messages_or_body, body, prepared, fields, report)
     if fitted.size > policy.body_bytes:
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
-    frame = fitted.report.frame
+    frame = fitted.fold.frame
     if frame.number and frame.at == len(fitted.fold):
         _log.info("frame %d: %s, boundary %d, %d tokens freed", frame.number, frame.reason, frame.boundary, frame.freed)
         if on_frame is not None:
@@ -93,10 +97,10 @@ def _as_they_came(prepared: Prepared, body: Body, tools: Sequence[Tool]) -> dict
     wire, fields = wire_named(prepared.wire), dict(prepared.fields)
     if prepared.wire == "flat":
         return fields
-    listed = [(origin, message.edited) for message, origin in prepared.sent]
-    if listed[len(listed) - len(prepared.fold) :] == [(place, False) for place in range(len(prepared.fold))] and (
-        len(listed) - len(prepared.fold) == (1 if wire.SYSTEM in fields else 0)
-    ):
+    count = len(prepared.fold)
+    listed = prepared.sent[len(prepared.sent) - count :] if count <= len(prepared.sent) else ()
+    whole = len(listed) == count and len(prepared.sent) - count == (1 if wire.SYSTEM in fields else 0)
+    if whole and all(origin == place and not said.edited for place, (said, origin) in enumerate(listed)):
         fields[wire.MESSAGES] = body.fields.get(wire.MESSAGES, body.listed)
     if tuple(tools) == body.tools and "tools" in body.fields:
         fields["tools"] = body.fields["tools"]

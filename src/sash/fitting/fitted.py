@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +18,14 @@ class Fitted(Prepared):
     """A request that fits."""
 
     def __init__(
-        self, given: object, body: Body, prepared: Prepared, fields: Mapping[str, bytes], report: Report
+        self,
+        given: object,
+        body: Body,
+        prepared: Prepared,
+        fields: Mapping[str, bytes],
+        report: Callable[[], Report],
     ) -> None:
-        super().__init__(prepared.wire, prepared.fold, fields, prepared.sent, prepared.tokens, report)
+        super().__init__(prepared.made, lambda: fields, report)
         self._given, self._body = given, body
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A request on its way out: assembled, prepared for its wire, counted."""
+"""A request on its way out: assembled, prepared for its wire, counted; and kept, because the next one grows from it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ import msgspec
 
 from sash.core.budget import Ledger, SourceName, settle
 from sash.core.fold import Fold
+from sash.core.frame import Frame
 from sash.core.message import Message
-from sash.core.policy import budget_of
-from sash.core.request import OURS, Assembled, assemble
+from sash.core.policy import Limits, budget_of
+from sash.core.request import OURS, beside_of, head_of
 from sash.core.sources import Source, asked_by, cut_to
 from sash.core.tokens import Counter, TokenCount, total
 from sash.errors import InvalidRequest
-from sash.window.prepared import Prepared
+from sash.window.draft import Draft
+from sash.window.prepared import Made, Prepared
 from sash.window.prompt import flat_prompt
-from sash.window.report import Report, cut_sources, report_of
+from sash.window.report import Moment, Report, cut_sources, mended, report_of, shortened_of
 from sash.window.setup import Setup
-from sash.wire import Repair, Tool, carry_tools, prepare, wire_named, write_fields
+from sash.wire import Repair, carry_tools, wire_named, write_fields
 from sash.wire.alternate import alternated
 from sash.wire.breakpoints import place_breakpoints
 
@@ -29,73 +31,105 @@ class Settled(msgspec.Struct, frozen=True):
     ledger: Ledger
     sources: tuple[Source, ...]
     """As much of each as is sent."""
+    used: dict[SourceName, TokenCount]
+    """What all but history take."""
+
+    def laid_out(self, history: TokenCount) -> Ledger:
+        """The ledger with what is used of it."""
+        return self.ledger.laid_out({**self.used, "history": history})
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request is made from, beside the fold."""
+class _Head(msgspec.Struct, frozen=True):
+    """What fixes the head of a request: while it is the same, only the tail grows."""
 
-    setup: Setup
-    counter: Counter
-    wire: str
+    frame: Frame
+    limits: Limits
+    prompts: int
+    standing: tuple[str, ...]
+
+
+class Outgoing:
+    """
+    The requests of one window on one wire.
+
+    Between two frames a request only grows at its tail, so what was put together, repaired,
+    checked, counted and written for the last one is kept, and a request costs what is new.
+    """
+
+    def __init__(self, setup: Setup, counter: Counter, wire: str) -> None:
+        self.setup, self.counter, self.wire = setup, counter, wire
+        self._head: _Head | None = None
+        self._settled: Settled | None = None
+        self._tools: TokenCount | None = None
+        self._base: Draft | None = None
+        """The request without its current turn where something stands beside that turn, else all of it."""
+        self._tip: Draft | None = None
+        """The request with what stands beside the current turn."""
+        self._beside: tuple[int | None, Message | None] = (None, None)
+
+    def copy(self) -> Outgoing:
+        """Requests that grow by themselves from here."""
+        twin = Outgoing(self.setup, self.counter, self.wire)
+        twin.__dict__.update(self.__dict__)
+        twin._base = self._base.copy() if self._base is not None else None  # its own kind
+        twin._tip = self._tip.copy() if self._tip is not None else None  # its own kind
+        return twin
 
     def prepared(self, fold: Fold) -> Prepared:
         """The request as this fold has it."""
         settled = self.settled(fold)
-        tools, lost = carry_tools(self.setup.tools, self.wire)
-        report = report_of(fold, (*lost, *cut_sources(self.setup.sources, settled.sources)), settled.ledger)
         if self.wire == "flat":
-            return self._flat(fold, report)
-        assembled = assemble(fold, sources=settled.sources)
-        messages, repairs = self._prepared(assembled, tools)
-        origins = {id(message): origin for message, origin in zip(assembled.messages, assembled.origins, strict=True)}
-        sent = [(message, origins.get(id(message), OURS)) for message in messages]
-        fields = write_fields(messages, tools, self.wire)
-        report = msgspec.structs.replace(report, repairs=(*report.repairs, *repairs))
-        return Prepared(self.wire, fold, fields, sent, self._count(sent, tools, fold), report)
+            return self._flat(fold, settled)
+        draft = self._drafted(fold, settled.sources).finished()
+        draft.preparing.check()
+        moment, history = Moment.of(fold), fold.calibrated(fold.tokens, fold.exact)
+        tools, lost = carry_tools(self.setup.tools, self.wire)
+        sent, written = draft.sent[:], draft.written[:]
+        said, size = TokenCount(draft.tokens, draft.exact), draft.size
+        if self.setup.policy.alternate and self.wire == "openai-chat":
+            sent, written = self._alternated(sent), []
+            said = total(self.counter.message(message) for message, _ in sent)
+        if self.setup.policy.breakpoints and self.wire == "anthropic":
+            marked = place_breakpoints([message for message, _ in sent], tools, head=draft.head)
+            sent = [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
+            written = []
+        shortened, lone, repaired = draft.shortened[:], draft.mended[:], draft.preparing.repairs()
 
-    def _prepared(self, assembled: Assembled, tools: Sequence[Tool]) -> tuple[tuple[Message, ...], list[Repair]]:
-        """The messages as they go out, and what had to be done, told of the history that was given."""
-        prompt, policy = self.setup.system, self.setup.policy
-        prepared = prepare((*prompt, *assembled.messages), self.wire)
-        messages, places = prepared.messages, (*(OURS for _ in prompt), *assembled.origins)
-        repairs = [msgspec.structs.replace(made, message=places[made.message]) for made in prepared.repairs]
-        if policy.alternate and self.wire == "openai-chat":
-            messages = alternated(messages)
-            problems = wire_named(self.wire).problems(messages)
-            if problems:
-                raise InvalidRequest(self.wire, tuple(problem.what for problem in problems))
-        if policy.breakpoints and self.wire == "anthropic":
-            messages = place_breakpoints(messages, tools, head=len(prompt) + assembled.head)
-        return messages, repairs
+        def fields() -> dict[str, bytes]:
+            return write_fields([message for message, _ in sent], tools, self.wire, written=written)
 
-    def _flat(self, fold: Fold, report: Report) -> Prepared:
-        """One prompt of text: what has no place in it is named."""
-        prompt, turns = flat_prompt(fold, self.setup.policy)
-        lost = [("system", self.setup.system or fold.system), ("sources", self.setup.sources)]
-        repairs = [
-            Repair(what="left-out", message=OURS, why=f"{name} has no place in a flat prompt")
-            for name, had in lost
-            if had
-        ]
-        report = msgspec.structs.replace(
-            report,
-            repairs=(*report.repairs, *repairs),
-            turns_in=turns,
-            turns_out=(*report.turns_out, *(number for number in fold.turns if number not in turns)),
-        )
-        fields = {"prompt": msgspec.json.encode(prompt)}
-        return Prepared(self.wire, fold, fields, (), self.counter.text(prompt), report)
+        def report() -> Report:
+            cut = cut_sources(self.setup.sources, settled.sources)
+            repairs = [*lost, *cut, *mended(lone), *draft.told(repaired)]
+            return report_of(moment, repairs, shortened, settled.laid_out(history))
+
+        tokens = total((said if fold.factor == 1.0 else said.scaled(fold.factor), self._beside_messages()))
+        return Prepared(Made(wire=self.wire, fold=fold, sent=sent, tokens=tokens, size=size), fields, report)
 
     def settled(self, fold: Fold) -> Settled:
         """Who gets what of the window. What stands at the head never depends on what changes with each input."""
+        head = self._head
+        if (
+            self._settled is None
+            or head is None
+            or fold.frame is not head.frame
+            or len(fold.system) != head.prompts
+            or fold.digest_text() != head.standing[0]
+            or fold.limits != head.limits
+        ):
+            steps = [fold.step_text(digested.turn) for digested in fold.frame.digested]
+            self._head = head = _Head(fold.frame, fold.limits, len(fold.system), (fold.digest_text(), *steps))
+            self._base, self._tip = None, None
+            self._settled = self._settle(fold, head)
+        return self._settled
+
+    def _settle(self, fold: Fold, head: _Head) -> Settled:
         limits, counter, given = fold.limits, self.counter, self.setup.sources
-        standing = [fold.digest_text(), *(fold.step_text(turn.number) for turn in fold.turns.values() if turn.digested)]
         listed = [TokenCount(live.size.tokens, live.size.exact) for live in fold.system]
         used: dict[SourceName, TokenCount] = {
             "system": total((*map(counter.message, self.setup.system), *listed, TokenCount(counter.priming))),
             "tools": self.setup.tool_tokens(counter),
-            "history": fold.calibrated(fold.tokens, fold.exact),
-            "summary": total(map(counter.text, filter(None, standing))),
+            "summary": total(map(counter.text, filter(None, head.standing))),
         }
         # History asks for its high mark: it grows until the next frame.
         asked = {**used, "history": TokenCount(limits.high)}
@@ -109,19 +143,85 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
             ledger = settle(budget, {**asked, **asked_by((*stable, *volatile), counter)}, limits.window)
             volatile = cut_to(volatile, ledger, counter, taken=taken)
         sources = (*stable, *volatile)
-        return Settled(ledger.laid_out({**used, **asked_by(sources, counter)}), sources)
+        return Settled(ledger, sources, {**used, **asked_by(sources, counter)})
 
-    def _count(self, sent: Sequence[tuple[Message, int]], tools: Sequence[Tool], fold: Fold) -> TokenCount:
-        """What the request takes: what was counted when it entered is not counted again."""
-        sizes = {live.position: live.size for live in fold.window()}
-        counts = [
-            TokenCount(sizes[origin].tokens, sizes[origin].exact)
-            if origin in sizes and not message.edited
-            else self.counter.message(message)
-            for message, origin in sent
+    def _drafted(self, fold: Fold, sources: Sequence[Source]) -> Draft:
+        """The draft of this request: the last one, grown, wherever that can be."""
+        current = next(reversed(fold.turns), None)
+        beside = beside_of(sources=sources) if current is not None else None
+        base = self._base
+        if base is None or not base.turns.stands(fold) or (beside is not None and base.turns.turn == current):
+            base = self._base = self._started(fold, sources)
+            self._tip = None
+        if fold.placing.calls_open and any(turn != current for turn in fold.placing.waiting):
+            # An earlier turn will still grow, before what stands after it now: this draft is for this request only.
+            base = base.copy()
+            base.take(base.turns.grown(fold, before=current))
+            base.take([] if beside is None else [(beside, None)])
+            base.take(base.turns.grown(fold))
+            return base
+        if beside is None:
+            base.take(base.turns.grown(fold))
+            return base
+        base.take(base.turns.grown(fold, before=current))
+        tip = self._tip
+        if tip is None or self._beside != (current, beside) or not tip.turns.stands(fold):
+            tip, self._beside = base.copy(), (current, beside)
+            tip.take([(beside, None)])
+            self._tip = tip
+        tip.take(tip.turns.grown(fold))
+        return tip
+
+    def _started(self, fold: Fold, sources: Sequence[Source]) -> Draft:
+        draft = Draft(fold.frame, self.wire, self.counter)
+        draft.take([(message, None) for message in self.setup.system])
+        draft.take(head_of(fold, sources=sources))
+        draft.head = len(draft.given)
+        return draft
+
+    def _beside_messages(self) -> TokenCount:
+        """What the tools take, and what every request costs."""
+        if self._tools is None:
+            tools, _ = carry_tools(self.setup.tools, self.wire)
+            written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in tools])
+            self._tools = written + TokenCount(self.counter.priming)
+        return self._tools
+
+    def _alternated(self, sent: Sequence[tuple[Message, int]]) -> list[tuple[Message, int]]:
+        origins = {id(message): origin for message, origin in sent}
+        messages = alternated(message for message, _ in sent)
+        problems = wire_named(self.wire).problems(messages)
+        if problems:
+            raise InvalidRequest(self.wire, tuple(problem.what for problem in problems))
+        return [(message, origins.get(id(message), OURS)) for message in messages]
+
+    def _flat(self, fold: Fold, settled: Settled) -> Prepared:
+        """One prompt of text: what has no place in it is named."""
+        prompt, turns = flat_prompt(fold, self.setup.policy)
+        _, lost = carry_tools(self.setup.tools, self.wire)
+        without = [("system", self.setup.system or fold.system), ("sources", self.setup.sources)]
+        repairs = [
+            *lost,
+            *cut_sources(self.setup.sources, settled.sources),
+            *(
+                Repair(what="left-out", message=OURS, why=f"{name} has no place in a flat prompt")
+                for name, had in without
+                if had
+            ),
         ]
-        said = total(counts)
-        if fold.factor != 1.0:
-            said = said.scaled(fold.factor)
-        written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in tools])
-        return total((said, written, TokenCount(self.counter.priming)))
+        by_frame = {short.handle for short in fold.frame.shortened}
+        shortened = [handle for live in fold.window() for handle in shortened_of(live, by_frame)]
+        ledger = settled.laid_out(fold.calibrated(fold.tokens, fold.exact))
+        told = report_of(Moment.of(fold), repairs, shortened, ledger)
+        report = msgspec.structs.replace(
+            told,
+            turns_in=turns,
+            turns_out=(*told.turns_out, *(number for number in fold.turns if number not in turns)),
+        )
+        fields = {"prompt": msgspec.json.encode(prompt)}
+        made = Made(wire=self.wire, fold=fold, sent=(), tokens=self.counter.text(prompt), size=len(fields["prompt"]))
+        return Prepared(made, lambda: fields, lambda: report)
+
+
+def _known(message: Message, before: tuple[Message, int]) -> tuple[Message, int]:
+    return before if message is before[0] else (message, OURS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,28 +19,43 @@ from sash.wire import wire_named
 from sash.wire.json_text import items, object_of
 
 
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a request before a byte of it is written."""
+
+    wire: str
+    fold: Fold
+    sent: Sequence[tuple[Message, int]]
+    tokens: TokenCount
+    size: int
+
+
 class Prepared:
     """A request on one wire: repaired, checked and counted."""
 
     def __init__(
         self,
-        wire: str,
-        fold: Fold,
-        fields: Mapping[str, bytes],
-        sent: Sequence[tuple[Message, int]],
-        tokens: TokenCount,
-        report: Report,
+        made: Made,
+        fields: Callable[[], Mapping[str, bytes]],
+        report: Callable[[], Report],
     ) -> None:
-        self.wire = wire
-        self.fold = fold
+        self.made, self._written, self._told = made, fields, report
+        self.wire = made.wire
+        self.fold = made.fold
         """What it was made from."""
-        self.fields = fields
-        """What the request consists of, each field as its JSON."""
-        self.sent = sent
+        self.sent = made.sent
         """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
-        self.tokens = tokens
+        self.tokens = made.tokens
         """What the request takes: system prompt, tools, and all that is sent of the history."""
-        self.report = report
+
+    @cached_property
+    def fields(self) -> Mapping[str, bytes]:
+        """What the request consists of, each field as its JSON."""
+        return self._written()
+
+    @cached_property
+    def report(self) -> Report:
+        """What was done to the history, and why."""
+        return self._told()
 
     def __repr__(self) -> str:
         turns = f"{len(self.report.turns_in)} of {len(self.report.turns_in) + len(self.report.turns_out)} turns"
@@ -75,7 +90,7 @@ class Prepared:
     @property
     def size(self) -> int:
         """Bytes of the body, about: its fields without what stands between them."""
-        return sum(map(len, self.fields.values()))
+        return self.made.size
 
     def since(self, before: Prepared, counter: Counter, prices: Prices) -> Difference:
         """What is different in it from the request before: what entered, left, stayed cached, and what that costs."""

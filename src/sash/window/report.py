@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from sash.core.budget import Ledger
 from sash.core.fold import Fold
 from sash.core.frame import Frame, handle_of
+from sash.core.live import LiveMessage
+from sash.core.past import Evicted
+from sash.core.policy import Limits
 from sash.core.request import OURS
 from sash.core.sources import Source
 from sash.core.tokens import TokenCount
@@ -40,24 +43,58 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """False when nobody knows the model's window and a default stands in."""
 
 
-def report_of(fold: Fold, repairs: Sequence[Repair], ledger: Ledger) -> Report:
-    """What is to be said about a request of this fold."""
-    left = sum(turn.tokens for turn in fold.past.evicted)
-    before = fold.calibrated(left + sum(turn.whole_tokens for turn in fold.turns.values()), fold.exact)
-    after = fold.calibrated(fold.tokens, fold.exact)
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report is made of, as it was when the request was made."""
+
+    frame: Frame
+    turns: tuple[int, ...]
+    evicted: Sequence[Evicted]
+    """Grows with the log: only the first `gone` of them had left."""
+    gone: int
+    whole_tokens: int
+    """Of the turns in the window, as they came."""
+    history: TokenCount
+    factor: float
+    limits: Limits
+
+    @classmethod
+    def of(cls, fold: Fold) -> Moment:
+        """What is so at this moment."""
+        return cls(
+            frame=fold.frame,
+            turns=tuple(fold.turns),
+            evicted=fold.past.evicted,
+            gone=len(fold.past.evicted),
+            whole_tokens=sum([turn.whole_tokens for turn in fold.turns.values()]),
+            history=TokenCount(fold.tokens, fold.exact),
+            factor=fold.factor,
+            limits=fold.limits,
+        )
+
+    def calibrated(self, tokens: int) -> TokenCount:
+        """So many counted tokens as the marks count them."""
+        count = TokenCount(tokens, self.history.exact)
+        return count if self.factor == 1.0 else count.scaled(self.factor)
+
+
+def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str], ledger: Ledger) -> Report:
+    """What is to be said about a request."""
+    left = moment.evicted[: moment.gone]
+    before = moment.calibrated(sum(turn.tokens for turn in left) + moment.whole_tokens)
+    after = moment.calibrated(moment.history.value)
     return Report(
-        frame=fold.frame,
-        turns_in=tuple(fold.turns),
-        turns_out=tuple(turn.number for turn in fold.past.evicted),
-        shortened=tuple(_shortened(fold)),
-        repairs=(*repairs, *_mended(fold)),
+        frame=moment.frame,
+        turns_in=moment.turns,
+        turns_out=tuple(turn.number for turn in left),
+        shortened=tuple(shortened),
+        repairs=tuple(repairs),
         ledger=ledger,
         before=before,
         after=after,
         ratio=1 - after.value / before.value if before.value else 0.0,
-        fits=after.value <= fold.limits.high,
-        window=fold.limits.window,
-        window_known=fold.limits.window_known,
+        fits=after.value <= moment.limits.high,
+        window=moment.limits.window,
+        window_known=moment.limits.window_known,
     )
 
 
@@ -70,17 +107,15 @@ def cut_sources(given: Sequence[Source], sent: Sequence[Source]) -> Iterator[Rep
             yield Repair(what="cut-source", message=OURS, why=why)
 
 
-def _shortened(fold: Fold) -> Iterator[str]:
-    """Handles of what is shown in part: by the frame, or since it entered."""
-    by_frame = {short.handle for short in fold.frame.shortened}
-    for live in fold.window():
-        for place, block in enumerate(live.message.blocks):
-            handle = handle_of(live.position, place)
-            if handle in by_frame or live.block(place) is not block:
-                yield handle
+def mended(positions: Iterable[int]) -> Iterator[Repair]:
+    """A note for each message that held a lone surrogate."""
+    for position in positions:
+        yield Repair(what="lone-surrogate", message=position, why="a lone surrogate is sent as U+FFFD")
 
 
-def _mended(fold: Fold) -> Iterator[Repair]:
-    for live in fold.window():
-        if (live.came or live.message).edited:
-            yield Repair(what="lone-surrogate", message=live.position, why="a lone surrogate is sent as U+FFFD")
+def shortened_of(live: LiveMessage, by_frame: Collection[str]) -> Iterator[str]:
+    """Handles of what is shown of a message in part: by the frame, or since it entered."""
+    for place, block in enumerate(live.message.blocks):
+        handle = handle_of(live.position, place)
+        if handle in by_frame or live.block(place) is not block:
+            yield handle

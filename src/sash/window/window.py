@@ -42,6 +42,7 @@ class Window:
         self.fold = fold
         self.size = Size(0)
         """Of the newest message, as it came."""
+        self._outgoing: dict[str, Outgoing] = {}
 
     @classmethod
     def resumed(cls, setup: Setup, state: FoldState, lookup: Lookup) -> Window:
@@ -54,7 +55,9 @@ class Window:
 
     def copy(self) -> Window:
         """A window that goes on by itself from here."""
-        return Window(self.setup, choice=self.choice, fold=self.fold.copy())
+        twin = Window(self.setup, choice=self.choice, fold=self.fold.copy())
+        twin._outgoing = {wire: outgoing.copy() for wire, outgoing in self._outgoing.items()}
+        return twin
 
     @property
     def counter(self) -> Counter:
@@ -106,8 +109,11 @@ class Window:
         return self.fold.reframe("configure") if frame is None and _head(before) != _head(setup) else frame
 
     def outgoing(self, wire: str) -> Outgoing:
-        """The request on that wire, being made."""
-        return Outgoing(setup=self.setup, counter=self.counter, wire=wire)
+        """The requests on that wire, each grown from the one before it."""
+        outgoing = self._outgoing.get(wire)
+        if outgoing is None or outgoing.setup is not self.setup or outgoing.counter is not self.counter:
+            outgoing = self._outgoing[wire] = Outgoing(self.setup, self.counter, wire)
+        return outgoing
 
     def prepared(self, wire: str) -> Prepared:
         """
@@ -116,8 +122,8 @@ class Window:
         Only reads: where a request alone would be too large, it gives way and the window does
         not. Raises `WindowOverflow` when what may not be left out is already too large.
         """
-        outgoing, fold = self.outgoing(wire), self.fold
-        prepared = outgoing.prepared(fold)
+        fold = self.fold
+        prepared = self.outgoing(wire).prepared(fold)
         over = self._over(prepared, fold)
         if over > 0:
             # More stands beside history than was allowed for, or a call is open: this one request gives way for it.
@@ -126,7 +132,7 @@ class Window:
             planned = fold.plan("window", low=low)
             if planned is not None:
                 fold.make(planned)
-                prepared = outgoing.prepared(fold)
+                prepared = Outgoing(self.setup, self.counter, wire).prepared(fold)
         limits = fold.limits
         if self._over(prepared, fold) > 0:
             raise WindowOverflow(
@@ -149,7 +155,8 @@ class Window:
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""
-        fold, ledger = self.fold, self.outgoing("").settled(self.fold).ledger
+        fold = self.fold
+        ledger = self.outgoing("").settled(fold).laid_out(fold.calibrated(fold.tokens, fold.exact))
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,

@@ -7,7 +7,7 @@ from sash.wire.read import Body, model_of, read, read_list, read_tools, take_apa
 from sash.wire.registry import WIRES, Wire, wire_named
 from sash.wire.repair import Repaired, repair
 from sash.wire.rules import Rules
-from sash.wire.write import carry_tools, replaced, write, write_fields
+from sash.wire.write import carry_tools, replaced, stands_apart, write, write_fields
 
 __all__ = [
     "WIRES",
@@ -30,6 +30,7 @@ __all__ = [
     "read_tools",
     "repair",
     "replaced",
+    "stands_apart",
     "take_apart",
     "wire_named",
     "write",

@@ -54,7 +54,8 @@ class Checking:
 
     def copy(self) -> Checking:
         """A check that goes on by itself from here."""
-        twin = copy(self)
+        twin = Checking.__new__(Checking)
+        twin.__dict__.update(self.__dict__)
         twin.found, twin.pairs = self.found[:], self.pairs.copy()
         twin.ids, twin.items = self.ids.copy(), self.items.copy()
         return twin
@@ -87,8 +88,8 @@ class Checking:
             if opened or closed or opaque or rules.joins_runs or self.pairs.waiting:
                 for what in self.pairs.take(message, opened, closed):
                     self._refuse(what)
-        if rules.thinking_leads or rules.item_id is not None:
-            self._take_item(message)
+        if rules.item_id is not None:
+            self._take_item(message, rules.item_id(message))
         self.place += 1
 
     def problems(self) -> tuple[Problem, ...]:
@@ -129,15 +130,13 @@ class Checking:
                 if type(block) is Text and not block.text.strip() and not _thinks(message):
                     self._refuse("a text is blank")
 
-    def _take_item(self, message: Message) -> None:
-        name = self.rules.item_id(message) if self.rules.item_id is not None else ""
+    def _take_item(self, message: Message, name: str) -> None:
         if name and name in self.items:
             self._refuse(f"item id {name!r} is not unique")
         self.items.add(name)
-        if self.rules.thinking_leads:
-            if self.reasoning and message.role != "assistant":
-                self.found.append(Problem(self.place - 1, _DANGLING))
-            self.reasoning = _thinks(message)
+        if self.reasoning and message.role != "assistant":
+            self.found.append(Problem(self.place - 1, _DANGLING))
+        self.reasoning = _thinks(message)
 
 
 _DANGLING = "reasoning without the item it led to"

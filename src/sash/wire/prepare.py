@@ -8,7 +8,6 @@ prepared as it grows: what was prepared stands, and only what is new is looked a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 
 import msgspec
 
@@ -34,8 +33,7 @@ def prepare(messages: Iterable[Message], wire: str) -> Sent:
     Raises `InvalidRequest` where no repair helps; nothing invalid leaves sash.
     """
     preparing = Preparing(wire)
-    for message in messages:
-        preparing.take(message)
+    preparing.take(messages)
     return preparing.sent()
 
 
@@ -65,36 +63,52 @@ class Preparing:
 
     def copy(self) -> Preparing:
         """A request that grows by itself from here."""
-        twin = copy(self)
+        twin = Preparing.__new__(Preparing)
+        twin.__dict__.update(self.__dict__)
         twin.messages, twin.places, twin.lost = self.messages[:], self.places[:], self.lost[:]
         twin.mending, twin.checking = self.mending.copy(), self.checking.copy()
         twin.items = self.items.copy()
         return twin
 
-    def take(self, message: Message) -> None:
-        """One more message at the end."""
-        position, self.taken = self.taken, self.taken + 1
-        if self.wire.RULES.item_id is not None:
-            message = self._tidied(position, message)
-        if message.wire == self.wire.NAME or message.role == "meta":
-            if self._run is not None:
-                self._flush()
-            self._spoken = self._spoken or message.role != "system"
-            self.mending.take(position, message)
-        else:
-            self._shape(position, message)
+    def take(self, messages: Iterable[Message]) -> None:
+        """More messages at the end."""
+        name, mend, tidies = self.wire.NAME, self.mending.take, self.wire.RULES.item_id is not None
+        for message in messages:
+            position, self.taken = self.taken, self.taken + 1
+            if tidies:
+                message = self._tidied(position, message)  # noqa: PLW2901  (the same, without its id)
+            if message.wire == name or message.role == "meta":
+                if self._run is not None:
+                    self._flush()
+                self._spoken = self._spoken or message.role != "system"
+                mend(position, message)
+            else:
+                self._shape(position, message)
         self._settle()
+
+    @property
+    def settled(self) -> bool:
+        """Whether all of it stands for good: no call waits for its result at the end."""
+        return self._run is None and self._settled == len(self.mending.sent) and not self.mending.open
 
     def sent(self) -> Sent:
         """What would be sent now; it can go on growing afterwards."""
         whole = self
-        if self._run is not None or self._settled < len(self.mending.sent) or self.mending.open:
+        if not self.settled:
             whole = self.copy()
             whole.finish()
-        problems = whole.checking.problems()
+        whole.check()
+        return Sent(messages=tuple(whole.messages), repairs=tuple(whole.repairs()))
+
+    def check(self) -> None:
+        """Raises `InvalidRequest` where no repair helps."""
+        problems = self.checking.problems()
         if problems:
             raise InvalidRequest(self.wire.NAME, tuple(problem.what for problem in problems))
-        return Sent(messages=tuple(whole.messages), repairs=(*whole.lost, *whole.mending.repairs))
+
+    def repairs(self) -> list[Repair]:
+        """All that had to be done so far, told of the messages that were given."""
+        return [*self.lost, *self.mending.repairs]
 
     def finish(self) -> None:
         """Nothing comes any more."""
@@ -105,12 +119,14 @@ class Preparing:
 
     def _settle(self) -> None:
         """What nothing can change any more is checked."""
-        mending = self.mending
+        mending, check = self.mending, self.checking.take
         end = mending.settled()
+        if end == self._settled:
+            return
         for place in range(self._settled, end):
             message = mending.sent[place]
             if message is not None:
-                self.checking.take(message)
+                check(message)
                 self.messages.append(message)
                 self.places.append(mending.origins[place])
         self._settled = end

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from copy import copy
 
 import msgspec
 
@@ -72,11 +71,14 @@ class Mending:
         self.after_assistant = False
         self.unseen = False
         self.started = False
+        self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
+        """Whatever says anything is sent as it is."""
         self.position = 0
 
     def copy(self) -> Mending:
         """A repair that goes on by itself from here."""
-        twin = copy(self)
+        twin = Mending.__new__(Mending)
+        twin.__dict__.update(self.__dict__)
         twin.sent, twin.origins, twin.repairs = self.sent[:], self.origins[:], self.repairs[:]
         twin.open, twin.held, twin.ids = self.open[:], self.held[:], self.ids.copy()
         return twin
@@ -89,16 +91,14 @@ class Mending:
             self._take_assistant(message)
             # As in `Grouping`: an assistant's next message goes on with its step only right after the last one.
             self.after_assistant = True
-            return
-        if role == "meta":
-            return
-        self.after_assistant = False
-        if message.closed():
-            self._take_results(message)
-        elif self.open:
-            self.held.append((position, message))
-        else:
-            self._send(message)
+        elif role != "meta":
+            self.after_assistant = False
+            if message.closed():
+                self._take_results(message)
+            elif self.open:
+                self.held.append((position, message))
+            else:
+                self._send(message)
 
     def settled(self) -> int:
         """How many of what is sent stand for good, whatever comes next."""
@@ -129,25 +129,37 @@ class Mending:
     def _take_assistant(self, message: Message) -> None:
         if self.open and not (self.rules.joins_runs and self.after_assistant):
             self._close_step()
-        blocks: list[Block] = []
+        blocks: list[Block] | None = None
         opened: list[_Open] = []
-        for block in message.blocks:
+        for place, block in enumerate(message.blocks):
             if type(block) is ToolCall:
                 sent = self._unique(block.id)
-                opened.append(_Open(block.id, sent, custom=block.custom))
-                blocks.append(block if sent == block.id else msgspec.structs.replace(block, id=sent))
-                continue
-            if type(block) is Opaque:
+                opened.append(_Open(block.id, sent, block.custom))
+                if sent != block.id:
+                    blocks = blocks or list(message.blocks)
+                    blocks[place] = msgspec.structs.replace(block, id=sent)
+            elif type(block) is Opaque:
                 self.unseen = self.unseen or block.kind in self.rules.unseen
                 if block.opens:
                     opened.append(_Open(block.opens, block.opens, opaque=True))
-            blocks.append(block)
-        self._send(_with(message, blocks))
-        for call in opened:
-            call.place = len(self.sent) - 1
-        self.open += opened
+        self._send(message if blocks is None else message.edit(tuple(blocks)))
+        if opened:
+            for call in opened:
+                call.place = len(self.sent) - 1
+            self.open += opened
 
     def _take_results(self, message: Message) -> None:
+        block = message.blocks[0]
+        if len(message.blocks) == 1 and type(block) is ToolResult and (call := self._answered(block.call_id)):
+            # By far the most are like this.
+            paired = self._paired(block, call)
+            self._send(message if paired is block else message.edit((paired,)))
+        else:
+            self._take_each_result(message)
+        if not self.open:
+            self._release()
+
+    def _take_each_result(self, message: Message) -> None:
         answers: list[Block] = []
         others: list[Block] = []
         for block in message.blocks:
@@ -176,8 +188,6 @@ class Mending:
             self._send(_with(message, [*answers, *others]))
         elif others:
             self._send(_apart(message, others))
-        if not self.open:
-            self._release()
 
     def _answered(self, given: str) -> _Open | None:
         for place, call in enumerate(self.open):
@@ -229,6 +239,8 @@ class Mending:
             self._drop_reasoning(call.place)
 
     def _release(self) -> None:
+        if not self.held:
+            return
         held, self.held = self.held, []
         for position, message in held:
             self.position = position
@@ -236,6 +248,10 @@ class Mending:
             self._send(message)
 
     def _send(self, message: Message) -> None:
+        if self._unfussy and message.blocks:
+            self.sent.append(message)
+            self.origins.append(self.position)
+            return
         message = self._without_blanks(message)
         if not message.blocks and message.role == "assistant":
             self._note("empty-message", "the assistant's message says nothing")

@@ -9,7 +9,7 @@ import msgspec
 from sash.core.message import Message
 from sash.wire import json_text
 from sash.wire.conversation import Conversation, Repair, Tool
-from sash.wire.registry import wire_named
+from sash.wire.registry import Wire, wire_named
 
 
 def write(conversation: Conversation) -> bytes:
@@ -25,14 +25,23 @@ def write(conversation: Conversation) -> bytes:
     return json_text.object_of(kept | changed)
 
 
-def write_fields(messages: Sequence[Message], tools: Sequence[Tool], wire: str) -> dict[str, bytes]:
-    """The fields of a body that messages and tools make: absent where empty."""
+def write_fields(
+    messages: Sequence[Message], tools: Sequence[Tool], wire: str, *, written: Sequence[bytes] = ()
+) -> dict[str, bytes]:
+    """
+    The fields of a body that messages and tools make: absent where empty.
+
+    `written` holds each message as `write_message` gives it, where that is known already.
+    """
     spoken = wire_named(wire)
     fields: dict[str, bytes] = {}
-    if spoken.SYSTEM and (apart := _system_apart(messages, wire)):
+    apart = next((place for place, said in enumerate(messages) if not stands_apart(said, spoken)), len(messages))
+    if apart:
         fields[spoken.SYSTEM] = spoken.write_system(_joined(messages[:apart]))
-        messages = messages[apart:]
-    fields[spoken.MESSAGES] = spoken.write_messages(messages)
+    if written and len(messages) - apart > 1:
+        fields[spoken.MESSAGES] = json_text.list_of(written[apart:])
+    else:
+        fields[spoken.MESSAGES] = spoken.write_messages(messages[apart:])
     if tools:
         fields["tools"] = json_text.list_of(map(spoken.write_tool, tools))
     return fields
@@ -54,12 +63,13 @@ def carry_tools(tools: Sequence[Tool], wire: str) -> tuple[tuple[Tool, ...], tup
     )
 
 
-def _system_apart(messages: Sequence[Message], wire: str) -> int:
-    """How many messages are the system prompt that stands apart: not those that came as messages of this wire."""
-    for place, message in enumerate(messages):
-        if message.role != "system" or (message.wire == wire and message.source[:1] == b"{"):
-            return place
-    return len(messages)
+def stands_apart(message: Message, wire: Wire) -> bool:
+    """Whether it is a system prompt for the field of its own: not one that came as a message of this wire."""
+    return (
+        bool(wire.SYSTEM)
+        and message.role == "system"
+        and not (message.wire == wire.NAME and message.source[:1] == b"{")
+    )
 
 
 def _joined(system: Sequence[Message]) -> Message:
