@@ -16,7 +16,7 @@ from sash.core.request import assemble
 from sash.core.size import Size, size_of
 from sash.core.tokens import Counter
 from sash.fitting import replays
-from sash.fitting.replays import Replays
+from sash.fitting.replays import Listed, Replays
 from sash.wire import read_list
 from tests.builders import CHARS4, WIRES, Call, Script, limits, lines, words
 
@@ -28,7 +28,7 @@ def listed(said: list[dict[str, Any]]) -> bytes:
 
 
 def folded(known: Replays, said: list[dict[str, Any]], wire: str = "openai-chat", policy: Policy = POLICY) -> Fold:
-    return known.fold(listed(said), wire, policy=policy, limits=limits(policy), counter=CHARS4)
+    return known.fold(Listed(listed(said)), wire, policy=policy, limits=limits(policy), counter=CHARS4).fold
 
 
 class Watch:
@@ -118,7 +118,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(replays.ENTRIES + 20):
         folded(known, Script().user(f"thread {number}").said)
     assert len(known._known) == replays.ENTRIES
-    assert known._memory == sum(len(entry.prefix) for entry in known._known.values())
+    assert known._memory == sum(entry.memory for entry in known._known.values())
     monkeypatch.setattr(replays, "MEMORY", 100)
     folded(known, Script().user("x" * 60).said)
     assert known._memory <= 100

@@ -9,7 +9,7 @@ the log is; a slide costs what is in the window.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -31,6 +31,7 @@ from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
 from sash.core.tokens import Counter, TokenCount
 from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
+from sash.core.work import Answers
 
 RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
@@ -79,6 +80,8 @@ class Fold:
         """Where the newest message belongs."""
         self.asked = 0
         """What history took at the newest request point: what a provider's report speaks of."""
+        self._answers: Answers = {}
+        """What is known of the results in the window."""
         self._closed: deque[int] = deque(maxlen=RECENT)
         self._requests = self._added = 0
         """Request points so far, and the tokens that came with them: how fast the thread grows."""
@@ -131,6 +134,7 @@ class Fold:
         twin.placing, twin.digest = self.placing.copy(), self.digest.copy()
         twin.past, twin.system = self.past.copy(), self.system[:]
         twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
+        twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
 
@@ -163,37 +167,50 @@ class Fold:
         Its position is the next one, unless other events stand between the messages of the log.
         With `held` it leads to none: somebody had a reason why the window should not slide here.
         """
+        placing = self.placing
         if position is not None:
-            self.placing.length = position
-        frame = self._added_to(message, size, at, held)
-        if self.placed.request_point:
-            self.asked = self.tokens
-        return frame
-
-    def _added_to(self, message: Message, size: Size, at: float | None, held: bool) -> Frame | None:
-        position = self.placing.length
-        self.placed = placed = self.placing.add(message)
+            placing.length = position
+        position = placing.length
+        self.placed = placed = placing.add(message)
         if message.role == "meta":
             size = Size(0)
-        whole_tokens, self.exact = size.tokens, self.exact and size.exact
+        whole_tokens = size.tokens
+        if not size.exact:
+            self.exact = False
         live = self.entering(position, message, size)
+        size = live.size
         if placed.turn == SYSTEM:
             self.system.append(live)
             return None
-        self._turn(placed, message).add(live, whole_tokens)
-        self.tokens += live.size.tokens
-        self.body += live.size.body
-        self._requests += placed.request_point
-        self._added += live.size.tokens
+        turn = self.turns.get(placed.turn)
+        if turn is None:
+            turn = self._started(placed, message)
+        turn.add(live, whole_tokens)
+        self.tokens += size.tokens
+        self.body += size.body
+        self._added += size.tokens
         before, self._said_at = self._said_at, at
-        pause = at - before if at is not None and before is not None else 0.0
         if held:
             self._due = None
-            return None
-        if self._due is not None and placed.request_point:
+        if not placed.request_point:
+            # Nothing is sent here; only a policy that looks when a turn closes may slide.
+            return self._closes(message) if self.policy.check == "turn" and not held else None
+        self._requests += 1
+        pause = at - before if at is not None and before is not None else 0.0
+        frame = None if held else self._at_request(placed, pause)
+        self.asked = self.tokens
+        return frame
+
+    def _closes(self, message: Message) -> Frame | None:
+        if message.role == "assistant" and not self.placing.calls_open and self._over(self._high()):
+            return self.slide("high mark")
+        return None
+
+    def _at_request(self, placed: Placed, pause: float) -> Frame | None:
+        if self._due is not None:
             (command, low), self._due = self._due, None
             return self.slide(command, low=low)
-        reason = self._reason(message, placed, pause)
+        reason = self._reason(placed, pause)
         return self.slide(reason) if reason is not None else None
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
@@ -240,12 +257,18 @@ class Fold:
             count=self._count,
             at=self.placing.length,
             pinned=self.pinned,
-            superseded=superseded(turns) if self.limits.shorten_over else frozenset(),
+            superseded=self._superseded(turns) if self.limits.shorten_over else frozenset(),
             scores=scores,
             factor=self.factor,
             low=low,
             body_over=self.body > BODY_SHARE * self.policy.body_bytes,
         )
+
+    def _superseded(self, turns: Sequence[LiveTurn]) -> frozenset[tuple[int, int]]:
+        stale = superseded(turns, self._answers)
+        first = min((turn.first().position for turn in turns), default=self.placing.length)
+        self._answers = {place: answer for place, answer in self._answers.items() if place[0] >= first}
+        return stale
 
     def digest_text(self) -> str:
         """What stands for the turns that left: the same until the next frame, so it is put together once."""
@@ -434,13 +457,12 @@ class Fold:
     def _count(self, message: Message) -> int:
         return self.counter.message(message).value
 
-    def _turn(self, placed: Placed, message: Message) -> LiveTurn:
-        turn = self.turns.get(placed.turn)
-        if turn is None:
-            if self.turns:
-                self._closed.append(next(reversed(self.turns.values())).entered_tokens)
-            title = title_of(message) if placed.starts else ""
-            turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
+    def _started(self, placed: Placed, message: Message) -> LiveTurn:
+        """A turn that begins with this message."""
+        if self.turns:
+            self._closed.append(next(reversed(self.turns.values())).entered_tokens)
+        title = title_of(message) if placed.starts else ""
+        turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
         return turn
 
     def entering(self, position: int, message: Message, size: Size) -> LiveMessage:
@@ -466,24 +488,20 @@ class Fold:
         )
         return LiveMessage(live.position, live.message.edit(tuple(blocks)), smaller, live.message, limit * 4 // 5)
 
-    def _reason(self, message: Message, placed: Placed, pause: float) -> Reason | None:
-        """Why a slide is to be considered at this message, if it is."""
-        at_turns = self.policy.check == "turn"
-        if at_turns and message.role == "assistant" and not self.placing.calls_open and self._over(self._high()):
-            return "high mark"
-        if not placed.request_point:
-            return None
-        if self.policy.recent_turns and len(self.turns) - 1 > self.policy.recent_turns:
+    def _reason(self, placed: Placed, pause: float) -> Reason | None:
+        """Why a slide is to be considered at this request point, if it is."""
+        policy = self.policy
+        if policy.recent_turns and len(self.turns) - 1 > policy.recent_turns:
             return "recent turns"
-        if self.body > BODY_SHARE * self.policy.body_bytes:
+        if self.body > BODY_SHARE * policy.body_bytes:
             return "bytes"
-        if self.suspended or at_turns:
+        if self.suspended or policy.check == "turn":
             return "window" if self._over(self.limits.hard - self.limits.fixed) else None
         if self._over(self._high()):
             return "high mark"
-        if placed.starts and self.policy.soft_share < 1 and self._next_turn_would_pass():
+        if placed.starts and policy.soft_share < 1 and self._next_turn_would_pass():
             return "between turns"
-        if pause > self.policy.cache_seconds and self._over(self.limits.soft):
+        if pause > policy.cache_seconds and self._over(self.limits.soft):
             return "cold cache"
         return None
 

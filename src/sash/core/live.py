@@ -80,9 +80,11 @@ class LiveTurn(msgspec.Struct):
         """Results that no request has shown the model yet: those after its last word."""
         return [live for live in self.steps[-1] if live.message.role != "assistant"] if self.steps else []
 
-    def parts(self, kind: Kind) -> Iterator[tuple[LiveMessage, Part]]:
-        """The blocks of one kind in the window, oldest first."""
+    def parts(self, kind: Kind, *, signed: bool = False) -> Iterator[tuple[LiveMessage, Part]]:
+        """The blocks of one kind in the window, oldest first; of signed messages only, where that is asked."""
         for live in self.messages():
-            for part in live.size.parts:
-                if part.kind == kind:
-                    yield live, part
+            size = live.size
+            if size.parts and (size.signed or not signed):
+                for part in size.parts:
+                    if part.kind == kind:
+                        yield live, part

@@ -41,27 +41,26 @@ def size_of(message: Message, counter: Counter) -> Size:
     around = counter.around(message)
     tokens, exact, signed = around.value, around.exact, False
     parts: list[Part] = []
+    count_block = counter.block
     for place, block in enumerate(message.blocks):
-        count = counter.block(block)
-        tokens += count.value
-        exact = exact and count.exact
-        kind = _KINDS.get(type(block))
-        if kind == "thinking":
-            signed = signed or bool(block.signature)  # type: ignore[union-attr]  # only Thinking has this kind
-            parts.append(Part(place, kind, count.value))
-        elif kind == "text":
-            if message.role == "assistant" and count.value > SMALL:
-                parts.append(Part(place, kind, count.value))
-        elif kind == "picture" or (kind is not None and count.value > SMALL):
-            parts.append(Part(place, kind, count.value))
+        count = count_block(block)
+        taken = count.value
+        tokens += taken
+        if not count.exact:
+            exact = False
+        kind = type(block)
+        if kind is Text:
+            if taken > SMALL and message.role == "assistant":
+                parts.append(Part(place, "text", taken))
+        elif kind is ToolResult:
+            if taken > SMALL:
+                parts.append(Part(place, "result", taken))
+        elif kind is ToolCall:
+            if taken > SMALL:
+                parts.append(Part(place, "arguments", taken))
+        elif kind is Thinking:
+            signed = signed or bool(block.signature)  # type: ignore[union-attr]  # mypy does not narrow by `kind is`
+            parts.append(Part(place, "thinking", taken))
+        elif kind is Image or kind is Document:
+            parts.append(Part(place, "picture", taken))
     return Size(tokens, exact, len(message.source), tuple(parts), signed)
-
-
-_KINDS: dict[type, Kind] = {
-    ToolResult: "result",
-    ToolCall: "arguments",
-    Text: "text",
-    Thinking: "thinking",
-    Image: "picture",
-    Document: "picture",
-}

@@ -124,6 +124,8 @@ class _Ladder:
 
     def _leave_out_pictures(self) -> None:
         """Pictures of closed turns, oldest first, when the body is too large to send."""
+        if not self._too_many_bytes():
+            return
         for turn in self.turns.values():
             if turn is self.current or turn.number in self.now.pinned:
                 continue
@@ -135,13 +137,15 @@ class _Ladder:
     def _drop_thinking(self) -> None:
         """Signed thinking is bound to what was said before it, which is about to change."""
         for turn in self.turns.values():
-            for live, part in turn.parts("thinking"):
-                if live.size.signed and live.position >= self.frame.unsigned_before:
+            for live, part in turn.parts("thinking", signed=True):
+                if live.position >= self.frame.unsigned_before:
                     self._free(turn.number, part.tokens)
                     self._lighten(turn.number, weight(live.block(part.block)))
 
     def _tell_as_text(self) -> None:
         """What is told as text from now on, or no longer, takes another room."""
+        if self.plain == self.frame.plain:
+            return
         for turn in self.turns.values():
             for live in turn.messages():
                 was, will = _within(live, self.frame.plain), _within(live, self.plain)

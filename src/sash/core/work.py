@@ -117,6 +117,7 @@ def _decoded(arguments: str) -> Any:
         return None
 
 
+@lru_cache(maxsize=1_024)
 def _plain(name: str) -> str:
     """A name without what tools spell differently: `file_path`, `filePath` and `FilePath` are one."""
     return name.replace("_", "").replace("-", "").lower()
@@ -146,38 +147,67 @@ _STUB = 500
 """An answer shorter than this may only say that the file is unchanged, and point to the earlier one."""
 
 
-def outcomes(turns: Sequence[LiveTurn]) -> list[Outcome]:
+class Answer(msgspec.Struct, frozen=True):
+    """What there is to know about a result, whatever comes later."""
+
+    works: tuple[Work, ...]
+    called: str
+    failed: bool
+    length: int
+
+
+Answers = dict[tuple[int, int], Answer]
+"""By position and block. A result is looked at once, however many slides it stands through."""
+
+
+def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[Outcome]:
     """All answered calls, oldest first; those of digested steps too, for they were work all the same."""
+    known: Answers = {} if answers is None else answers
     found: list[Outcome] = []
     calls: dict[str, ToolCall] = {}
     moved = ""
     for turn in turns:
+        number = turn.number
         gone = {live.position for step in turn.steps[: turn.digested] for live in step}
         for live in _all_messages(turn):
+            position = live.position
             for place, block in enumerate(live.message.blocks):
                 if type(block) is ToolCall:
                     calls[block.id] = block
                 elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                    works = works_of(call)
+                    answer = known.get((position, place))
+                    if answer is None:
+                        answer = known[position, place] = _answer(call, block)
+                    works = answer.works
                     if works and works[0].deed == "run":
-                        # The same command means something else once the shell has gone elsewhere.
-                        works = (Work("run", works[0].target, works[0].rest + moved),)
+                        if moved:
+                            # The same command means something else once the shell has gone elsewhere.
+                            works = (Work("run", works[0].target, works[0].rest + moved),)
                         if _moves.fullmatch(works[0].target):
                             moved += f"\n{works[0].target}"
-                    texts = [part.text for part in block.content if type(part) is Text]
-                    pictures = len(block.content) - len(texts)
                     found.append(
                         Outcome(
-                            turn=turn.number,
-                            place=(live.position, place),
-                            in_window=live.position not in gone,
-                            works=works,
-                            called=f"{call.name} {call.arguments}",
-                            failed=block.error or tells_of_failure(texts),
-                            length=sum(map(len, texts)) + pictures * _STUB,
+                            number,
+                            (position, place),
+                            position not in gone,
+                            works,
+                            answer.called,
+                            answer.failed,
+                            answer.length,
                         )
                     )
     return found
+
+
+def _answer(call: ToolCall, result: ToolResult) -> Answer:
+    texts = [part.text for part in result.content if type(part) is Text]
+    pictures = len(result.content) - len(texts)
+    return Answer(
+        works=works_of(call),
+        called=f"{call.name} {call.arguments}",
+        failed=result.error or tells_of_failure(texts),
+        length=sum(map(len, texts)) + pictures * _STUB,
+    )
 
 
 def _all_messages(turn: LiveTurn) -> Iterator[LiveMessage]:
@@ -196,7 +226,9 @@ def tells_of_failure(texts: Sequence[str]) -> bool:
     if not texts:
         return False
     head, tail = texts[0][:_EDGE], texts[-1][-_EDGE:]
-    return bool(_error.match(head) or _exit.search(head) or _exit.search(tail))
+    if _error.match(head):
+        return True
+    return any("exit" in edge.lower() and _exit.search(edge) is not None for edge in (head, tail))
 
 
 def stale_among(done: Sequence[Outcome], current: int) -> frozenset[tuple[int, int]]:

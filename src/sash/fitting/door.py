@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from sash.core.budget import whole_number
-from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.policy import Limits, Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted
-from sash.fitting.replays import REPLAYS
+from sash.fitting.replays import REPLAYS, Listed, Replayed
 from sash.window import Prepared, Report, Setup, Window, system_prompt
+from sash.window.outgoing import Outgoing
 from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart, wire_named
 
 _log = logging.getLogger("sash")
@@ -47,7 +47,8 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     policy = policy if policy is not None else Policy()
     if not isinstance(policy, Policy):
         raise InvalidPolicy("policy", policy, "a sash.Policy")
-    body = take_apart(messages_or_body, "openai-chat" if wire == "flat" else wire)
+    listed = REPLAYS.listed(messages_or_body) if isinstance(messages_or_body, list) else None
+    body = take_apart(messages_or_body if listed is None else listed.json, "openai-chat" if wire == "flat" else wire)
     answer = whole_number("max_tokens", max_tokens) if max_tokens is not None else _answer_of(body)
     carried, lost = carry_tools(read_tools(tools, body.wire) if tools is not None else body.tools, wire)
     setup = Setup(
@@ -59,8 +60,9 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         answer=answer,
         calibration=calibration,
     )
-    window = _folded(body, setup)
+    window, kept = _folded(body, listed or Listed(body.listed), setup, wire)
     prepared = window.prepared(wire)
+    kept[wire] = window.outgoing(wire)
     fields = _as_they_came(prepared, body, carried)
 
     def report() -> Report:
@@ -78,18 +80,27 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     return fitted
 
 
-def _folded(body: Body, setup: Setup) -> Window:
-    """The window on a history that came whole; one that grew is folded on from where it was."""
+def _folded(body: Body, listed: Listed, setup: Setup, wire: str) -> tuple[Window, dict[str, Outgoing]]:
+    """
+    The window on a history that came whole, and where its requests are kept.
+
+    One that grew is folded on from where it was, and its request grows from the last one.
+    """
     choice = setup.choice()
 
-    def folded(limits: Limits) -> Fold:
-        return REPLAYS.fold(body.listed, body.wire, policy=setup.policy, limits=limits, counter=choice.counter)
+    def folded(limits: Limits) -> Replayed:
+        return REPLAYS.fold(listed, body.wire, policy=setup.policy, limits=limits, counter=choice.counter)
 
-    window = Window(setup, choice=choice, fold=folded(setup.limits(choice, setup.fixed(choice.counter))))
+    replayed = folded(setup.limits(choice, setup.fixed(choice.counter)))
+    window = Window(setup, choice=choice, fold=replayed.fold)
     if window.fold.system and window.limits() != window.fold.limits:
         # A system prompt among the messages is known only once they are read.
-        window.fold = folded(window.limits())
-    return window
+        replayed = folded(window.limits())
+        window.fold = replayed.fold
+    before = replayed.before.get(wire)
+    if before is not None:
+        window.go_on(before)
+    return window, replayed.kept
 
 
 def _as_they_came(prepared: Prepared, body: Body, tools: Sequence[Tool]) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ them, and only what is new is read.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
@@ -20,7 +21,9 @@ from sash.core.message import Message
 from sash.core.policy import Limits, Policy
 from sash.core.size import Size, size_of
 from sash.core.tokens import Counter
-from sash.wire import read_list
+from sash.errors import InvalidMessage
+from sash.window.outgoing import Outgoing
+from sash.wire import json_text, read_list
 
 ENTRIES = 64
 MEMORY = 256_000_000
@@ -33,7 +36,31 @@ class _Known(msgspec.Struct, frozen=True):
     setup: tuple[Any, ...]
     prefix: bytes
     """Its list of messages, without the closing bracket."""
+    packed: bytes
+    """Where it came as objects: the same in the form that objects are compared in."""
     fold: Fold
+    outgoing: dict[str, Outgoing]
+    """The last request on each wire: the next one grows from it."""
+
+    @property
+    def memory(self) -> int:
+        return len(self.prefix) + len(self.packed)
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A history as JSON."""
+
+    json: bytes
+    packed: bytes = b""
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """The fold of a history, and the last request that was made of it on each wire."""
+
+    fold: Fold
+    before: Mapping[str, Outgoing] = {}
+    kept: dict[str, Outgoing] = {}
+    """Where this call's own request is kept for the next."""
 
 
 class Replays:
@@ -45,9 +72,43 @@ class Replays:
         self._lock = Lock()
         self._sizes = _Sizes()
 
-    def fold(self, listed: bytes, wire: str, *, policy: Policy, limits: Limits, counter: Counter) -> Fold:
+    def listed(self, given: list[Any]) -> Listed:
+        """
+        The JSON of a list of messages: of one that grew, only what is new is written.
+
+        The objects are the caller's and may have been changed since: so what they say is
+        compared, every time, and nothing is believed because it is the same object.
+        """
+        packed = json_text.packed(given) or b""
+        start = 1 if len(given) < 16 else 3 if len(given) < 1 << 16 else 5
+        known = self._longest_packed(packed, start)
+        if known is not None:
+            try:
+                new, plain = json_text.written(given[len(known.fold) :])
+                whole = known.prefix + (b"," + new[1:] if len(new) > 2 else b"]")
+                return Listed(whole, packed[start:] if plain else b"")
+            except InvalidMessage:
+                # The whole is refused too, and then with the place where it is wrong.
+                pass
+        whole, plain = json_text.written(given)
+        return Listed(whole, packed[start:] if plain else b"")
+
+    def _longest_packed(self, packed: bytes, start: int) -> _Known | None:
+        best = None
+        with self._lock:
+            for known in self._known.values():
+                longer = best is None or len(known.packed) > len(best.packed)
+                if known.packed and longer and packed.startswith(known.packed, start):
+                    best = known
+        return best
+
+    def fold(self, listed: Listed, wire: str, *, policy: Policy, limits: Limits, counter: Counter) -> Replayed:
         """The fold of a JSON list of messages."""
-        listed = listed.rstrip()
+        return self._fold(listed.json.rstrip(), listed.packed, wire, policy=policy, limits=limits, counter=counter)
+
+    def _fold(
+        self, listed: bytes, packed: bytes, wire: str, *, policy: Policy, limits: Limits, counter: Counter
+    ) -> Replayed:
         setup = (wire, policy, limits, counter.id, counter.version)
         known = self._longest(listed, setup)
         if known is None:
@@ -61,10 +122,12 @@ class Replays:
         setting = blake2b(f"{wire} {counter.id} {counter.version}".encode(), digest_size=16).digest()
         for message in messages:
             fold.add(message, self._sizes.size(message, counter, setting))
+        kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
         if messages and not fold.placing.calls_open:
             # With a call open, what is sent next may still change what stands here.
-            self._remember(_Known(setup, listed[: listed.rindex(b"]")].rstrip(), fold.copy()), known)
-        return fold
+            prefix = listed[: listed.rindex(b"]")].rstrip()
+            self._remember(_Known(setup, prefix, packed, fold.copy(), kept), known)
+        return Replayed(fold, known.outgoing if known is not None else {}, kept)
 
     def _longest(self, listed: bytes, setup: tuple[Any, ...]) -> _Known | None:
         best, found = None, -1
@@ -82,12 +145,12 @@ class Replays:
     def _remember(self, known: _Known, grown_from: _Known | None) -> None:
         with self._lock:
             for key in [key for key, other in self._known.items() if other is grown_from]:
-                self._memory -= len(self._known.pop(key).prefix)
+                self._memory -= self._known.pop(key).memory
             self._made += 1
             self._known[self._made] = known
-            self._memory += len(known.prefix)
+            self._memory += known.memory
             while len(self._known) > ENTRIES or self._memory > MEMORY:
-                self._memory -= len(self._known.popitem(last=False)[1].prefix)
+                self._memory -= self._known.popitem(last=False)[1].memory
 
 
 class _Sizes:

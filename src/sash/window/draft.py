@@ -42,6 +42,7 @@ class Draft:
         self._led = True
         """Only system prompts that stand apart have been sent so far."""
         self._by_frame = {short.handle for short in frame.shortened}
+        self._places = {short.message for short in frame.shortened}
 
     def copy(self) -> Draft:
         """A draft that grows by itself from here."""
@@ -59,7 +60,7 @@ class Draft:
         self.given += shown
         self.preparing.take([message for message, _ in shown])
         for _, live in shown:
-            if live is not None and (self._by_frame or live.message.edited):
+            if live is not None and (live.message.edited or live.position in self._places):
                 self._note(live)
         self._count()
 

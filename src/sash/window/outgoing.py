@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -24,19 +25,26 @@ from sash.wire import Repair, carry_tools, wire_named, write_fields
 from sash.wire.alternate import alternated
 from sash.wire.breakpoints import place_breakpoints
 
+Lines = tuple[Ledger, dict[SourceName, TokenCount]]
+"""A ledger, and what all but history take of it."""
 
-class Settled(msgspec.Struct, frozen=True):
+
+class Settled:
     """Who gets what of the window."""
 
-    ledger: Ledger
-    sources: tuple[Source, ...]
-    """As much of each as is sent."""
-    used: dict[SourceName, TokenCount]
-    """What all but history take."""
+    def __init__(self, sources: tuple[Source, ...], lines: Callable[[], Lines]) -> None:
+        self.sources = sources
+        """As much of each as is sent."""
+        self._settle = lines
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return self._settle()
 
     def laid_out(self, history: TokenCount) -> Ledger:
         """The ledger with what is used of it."""
-        return self.ledger.laid_out({**self.used, "history": history})
+        ledger, used = self._lines
+        return ledger.laid_out({**used, "history": history})
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -67,10 +75,11 @@ class Outgoing:
         """The request with what stands beside the current turn."""
         self._beside: tuple[int | None, Message | None] = (None, None)
 
-    def copy(self) -> Outgoing:
-        """Requests that grow by themselves from here."""
-        twin = Outgoing(self.setup, self.counter, self.wire)
+    def copy(self, setup: Setup, counter: Counter) -> Outgoing:
+        """Requests that grow by themselves from here, of a setup and counter that are equal to these."""
+        twin = Outgoing(setup, counter, self.wire)
         twin.__dict__.update(self.__dict__)
+        twin.setup, twin.counter = setup, counter
         twin._base = self._base.copy() if self._base is not None else None  # its own kind
         twin._tip = self._tip.copy() if self._tip is not None else None  # its own kind
         return twin
@@ -124,26 +133,36 @@ class Outgoing:
         return self._settled
 
     def _settle(self, fold: Fold, head: _Head) -> Settled:
-        limits, counter, given = fold.limits, self.counter, self.setup.sources
-        listed = [TokenCount(live.size.tokens, live.size.exact) for live in fold.system]
-        used: dict[SourceName, TokenCount] = {
-            "system": total((*map(counter.message, self.setup.system), *listed, TokenCount(counter.priming))),
+        given = self.setup.sources
+        listed = total(TokenCount(live.size.tokens, live.size.exact) for live in fold.system)
+        if not given:
+            # Nothing is to be cut: who got what is only told.
+            return Settled((), lambda: self._lines(head, listed, (), ()))
+        stable = tuple(source for source in given if source.stable)
+        ledger, _ = self._lines(head, listed, stable, ())
+        stable = cut_to(stable, ledger, self.counter)
+        volatile = tuple(source for source in given if not source.stable)
+        if volatile:
+            ledger, _ = self._lines(head, listed, stable, volatile)
+            volatile = cut_to(volatile, ledger, self.counter, taken=asked_by(stable, self.counter))
+        used = {**self._fixed(head, listed), **asked_by((*stable, *volatile), self.counter)}
+        return Settled((*stable, *volatile), lambda: (ledger, used))
+
+    def _lines(
+        self, head: _Head, listed: TokenCount, stable: tuple[Source, ...], volatile: tuple[Source, ...]
+    ) -> Lines:
+        fixed, sources = self._fixed(head, listed), asked_by((*stable, *volatile), self.counter)
+        # History asks for its high mark: it grows until the next frame.
+        asked = {**fixed, "history": TokenCount(head.limits.high), **sources}
+        return settle(budget_of(self.setup.policy, head.limits), asked, head.limits.window), {**fixed, **sources}
+
+    def _fixed(self, head: _Head, listed: TokenCount) -> dict[SourceName, TokenCount]:
+        counter = self.counter
+        return {
+            "system": total((*map(counter.message, self.setup.system), listed, TokenCount(counter.priming))),
             "tools": self.setup.tool_tokens(counter),
             "summary": total(map(counter.text, filter(None, head.standing))),
         }
-        # History asks for its high mark: it grows until the next frame.
-        asked = {**used, "history": TokenCount(limits.high)}
-        budget = budget_of(self.setup.policy, limits)
-        stable = tuple(source for source in given if source.stable)
-        ledger = settle(budget, {**asked, **asked_by(stable, counter)}, limits.window)
-        stable = cut_to(stable, ledger, counter)
-        taken = asked_by(stable, counter)
-        volatile = tuple(source for source in given if not source.stable)
-        if volatile:
-            ledger = settle(budget, {**asked, **asked_by((*stable, *volatile), counter)}, limits.window)
-            volatile = cut_to(volatile, ledger, counter, taken=taken)
-        sources = (*stable, *volatile)
-        return Settled(ledger, sources, {**used, **asked_by(sources, counter)})
 
     def _drafted(self, fold: Fold, sources: Sequence[Source]) -> Draft:
         """The draft of this request: the last one, grown, wherever that can be."""

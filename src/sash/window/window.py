@@ -56,7 +56,7 @@ class Window:
     def copy(self) -> Window:
         """A window that goes on by itself from here."""
         twin = Window(self.setup, choice=self.choice, fold=self.fold.copy())
-        twin._outgoing = {wire: outgoing.copy() for wire, outgoing in self._outgoing.items()}
+        twin._outgoing = {wire: outgoing.copy(self.setup, self.counter) for wire, outgoing in self._outgoing.items()}
         return twin
 
     @property
@@ -114,6 +114,14 @@ class Window:
         if outgoing is None or outgoing.setup is not self.setup or outgoing.counter is not self.counter:
             outgoing = self._outgoing[wire] = Outgoing(self.setup, self.counter, wire)
         return outgoing
+
+    def go_on(self, before: Outgoing) -> None:
+        """Let requests grow from one that was made of the same history, in another window."""
+        if before.setup == self.setup and (before.counter.id, before.counter.version) == (
+            self.counter.id,
+            self.counter.version,
+        ):
+            self._outgoing[before.wire] = before.copy(self.setup, self.counter)
 
     def prepared(self, wire: str) -> Prepared:
         """

@@ -53,17 +53,19 @@ def as_json(given: object) -> bytes:
         except UnicodeDecodeError as error:
             raise InvalidMessage(f"not UTF-8 at byte {error.start}: {error.reason}; send UTF-8") from None
         return text
+    return written(given)[0]
+
+
+def written(given: object) -> tuple[bytes, bool]:
+    """The JSON of objects, and whether they are plain: nothing but what JSON itself knows."""
     try:
-        text = _encoded(given)
-        if b"null" in text:
-            _refuse_nan(given)
+        return _encoded(given), _refuse_nan(given)
     except InvalidMessage:
         raise
     except RecursionError:
         raise InvalidMessage("nested too deeply") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidMessage(f"has no JSON: {error}; send it as JSON text") from None
-    return text
 
 
 def _encoded(given: object) -> bytes:
@@ -167,15 +169,32 @@ def mend_surrogates(text: bytes) -> bytes:
     return _escape.sub(lambda match: b"\\ufffd" if len(match[0]) == 6 else match[0], text)
 
 
-def _refuse_nan(given: object) -> None:
-    """NaN and infinity have no JSON: msgspec would write null, which says something else."""
+def packed(given: object) -> bytes | None:
+    """
+    What a caller gave in a form that is several times faster to make than JSON, and to compare.
+
+    Of plain objects it is equal only where their JSON is. None where there is no such form.
+    """
+    try:
+        return msgspec.msgpack.encode(given)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _refuse_nan(given: object) -> bool:
+    """
+    NaN and infinity have no JSON: msgspec would write null, which says something else.
+
+    Tells whether all else is plain.
+    """
+    plain = True
     waiting: list[Any] = [[given]]
     while waiting:
         holder = waiting.pop()
         for value in holder.values() if isinstance(holder, dict) else holder:
             kind = type(value)
-            if kind is str or value is None:
-                # By far the most: long histories come through here with every call.
+            if kind is str or value is None or kind is bool or kind is int:
+                # By far the most: long histories come through here.
                 continue
             if kind is float:
                 if not math.isfinite(value):
@@ -183,6 +202,9 @@ def _refuse_nan(given: object) -> None:
                     raise InvalidMessage(problem, field=_place_of(value, given))
             elif isinstance(value, dict | list | tuple):
                 waiting.append(value)
+            else:
+                plain = False
+    return plain
 
 
 def _place_of(wanted: object, holder: Any) -> str:

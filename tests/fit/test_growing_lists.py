@@ -1,0 +1,127 @@
+"""A list of objects that grows between calls is written where it grew, and whatever was changed in it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from sash.core.policy import Policy
+from sash.core.sources import Source
+from sash.errors import InvalidMessage
+from sash.fitting import Fitted, door, fit
+from sash.fitting.replays import Replays
+from sash.wire import json_text
+from tests.builders import WIRES, Call, Script, lines, words
+
+Said = dict[str, Any]
+POLICY = Policy(counter="chars4", history_tokens=1_000)
+
+
+def anew(given: Any, **how: Any) -> Fitted:
+    """As a process would answer that has seen nothing before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "REPLAYS", Replays())
+        return fit(given, **how)
+
+
+def told(fitted: Fitted) -> tuple[object, ...]:
+    return fitted.body, fitted.messages, fitted.request, fitted.tokens, fitted.report, fitted.size
+
+
+@settings(max_examples=40)
+@given(
+    wire=st.sampled_from(WIRES),
+    growth=st.lists(st.sampled_from(["turn", "step", "giant", "open", "interrupt"]), min_size=1, max_size=12),
+    cap=st.sampled_from([40, 300, 2_000]),
+    beside=st.booleans(),
+    as_json=st.booleans(),
+)
+def test_a_call_on_a_grown_history_gives_what_a_first_call_gives(
+    wire: str, growth: list[str], cap: int, beside: bool, as_json: bool
+) -> None:
+    script, policy = Script(wire), Policy(counter="chars4", history_tokens=cap)
+    how: dict[str, Any] = {"wire": wire, "policy": policy, "sources": [Source("knowledge", "it rains", stable=False)]}
+    if not beside:
+        how.pop("sources")
+    for number, kind in enumerate(growth):
+        if kind == "turn":
+            script.turn(ask=20, answer=20).user("next")
+        elif kind == "step":
+            script.step(f"c{number}", words(50))
+        elif kind == "giant":
+            script.step(f"c{number}", lines(500))
+        elif kind == "open":
+            script.assistant("", Call(f"c{number}"))
+        else:
+            script.user("stop")
+        given: Any = json_text.as_json(script.said) if as_json else script.said
+        assert told(fit(given, **how)) == told(anew(given, **how))
+
+
+def long(turns: int = 30) -> list[Said]:
+    script = Script()
+    for number in range(turns):
+        script.user(f"{number} {words(20)}").assistant(f"{number} {words(20)}")
+    return script.user("and now?").said
+
+
+def test_only_what_is_new_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    write = json_text.written
+
+    def counted(given: Any) -> tuple[bytes, bool]:
+        written.append(len(given))
+        return write(given)
+
+    monkeypatch.setattr(json_text, "written", counted)
+    said = long()
+    fit(said, policy=POLICY)
+    said += [{"role": "assistant", "content": "this"}, {"role": "user", "content": "and then?"}]
+    fit(said, policy=POLICY)
+    fit(said, policy=POLICY)
+    assert written == [61, 2, 0]
+
+
+CHANGES: dict[str, Callable[[list[Said]], object]] = {
+    "other words": lambda said: said[3].update(content="changed"),
+    "another order of keys": lambda said: said[3].update(role=said[3].pop("role")),
+    "a number that is a truth": lambda said: said[3].update(extra=True),
+    "a number with a point": lambda said: said[3].update(extra=1.0),
+    "inside a list": lambda said: said[4]["content"][0].update(text="changed"),
+    "one message less": lambda said: said.pop(3),
+    "one message more": lambda said: said.insert(3, {"role": "user", "content": "between"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_caller_changed_in_its_own_objects_is_seen(change: str) -> None:
+    said = long(5)
+    said[3]["extra"] = 1
+    said[4]["content"] = [{"type": "text", "text": "in a list"}]
+    before = fit(said, policy=POLICY).body
+    CHANGES[change](said)
+    said.append({"role": "user", "content": "more"})
+    after = fit(said, policy=POLICY)
+    assert after.body == anew(said, policy=POLICY).body == json_text.as_json({"messages": said})
+    assert not after.body.startswith(before[:-2])
+
+
+def test_what_is_not_plain_is_written_anew_each_time() -> None:
+    said = long(3)
+    said[1]["at"] = datetime(2024, 1, 1, tzinfo=UTC)
+    first = fit(said, policy=POLICY).body
+    said[1]["at"] = said[1]["at"].astimezone(timezone(timedelta(hours=2)))
+    assert fit(said, policy=POLICY).body != first
+
+
+def test_a_number_that_has_no_json_is_refused_by_its_place_in_the_whole_list() -> None:
+    said = long(3)
+    fit(said, policy=POLICY)
+    said += [{"role": "assistant", "content": "x", "score": float("nan")}, {"role": "user", "content": "y"}]
+    with pytest.raises(InvalidMessage, match=r"\[7\]\.score"):
+        fit(said, policy=POLICY)
