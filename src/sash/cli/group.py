@@ -35,6 +35,7 @@ COMMANDS = {
     "completion": "sash.cli.completion:completion",
     "key": "sash.cli.key:key",
     "serve": "sash.cli.serve:serve",
+    "wrap": "sash.cli.wrap:wrap",
 }
 """Name of a command: the `module:function` that it is."""
 
