@@ -35,6 +35,7 @@ Every error that sash raises on purpose.
     │   ├── StoreFull         the disk is full
     │   ├── StoreReadOnly     it may be read but not written
     │   └── StoreUnavailable  it cannot be opened or reached
+    ├── SummaryRejected       what a model wrote is no summary that may be published
     ├── TranscriptError       a session file could not be read at all
     │   ├── UnknownFormat     no format has that name
     │   ├── UnknownTranscript  the file is in no format that is known
@@ -429,3 +430,11 @@ class UnknownFormat(TranscriptError, LookupError):
 
     def __str__(self) -> str:
         return f"no format is called {self.name!r}; there are {', '.join(map(repr, self.known))}"
+
+
+class SummaryRejected(SashError):
+    """What a model wrote is no summary that may be published; the old one stays."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the summary was rejected: {problem}")

@@ -109,6 +109,7 @@ BECAUSE: dict[Reason, str] = {
     "configure": "model or policy changed",
     "redact": "something was redacted",
     "overflow": "the provider refused the request as too long",
+    "summary": "its summary was edited or written anew",
 }
 """Why a frame was made, as the end of a sentence."""
 

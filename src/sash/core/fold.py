@@ -28,6 +28,7 @@ from sash.core.shown import shown
 from sash.core.size import Part, Size, size_of
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
+from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
@@ -63,6 +64,8 @@ class Fold:
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
         self.digest = Digest()
+        self.summaries: tuple[Summary, ...] = ()
+        """The one in force, and those that wait for the next frame; the newest last."""
         self._texts: dict[int, str] = {}
         """What stands for what left, as this frame shows it."""
         self.pinned: frozenset[int] = frozenset()
@@ -97,6 +100,7 @@ class Fold:
             system=tuple(map(KeptMessage.of, self.system)),
             turns=tuple(map(KeptTurn.of, self.turns.values())),
             digest=self.digest.copy(),
+            summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
             tokens=self.tokens,
             exact=self.exact,
@@ -117,6 +121,7 @@ class Fold:
         fold = cls(policy, limits, counter)
         fold.frame, fold.past = state.frame, Past([state.frame])
         fold.placing, fold.digest = state.placing.copy(), state.digest.copy()
+        fold.summaries = state.summaries
         fold.system = [kept.live(lookup) for kept in state.system]
         fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
         fold.pinned = frozenset(state.pinned)
@@ -292,8 +297,28 @@ class Fold:
                 room, alone = Room(max(0, room.tokens - room.count(text)), room.count), False
                 self._texts[turn] = text
             most = self.limits.summary + (room.tokens if kind == "digest" else 0)
-            self._texts[NO_TURN] = digest_text(digest, kind, Room(most, room.count), visible=visible)
+            self._texts[NO_TURN] = self._for_turns(most, visible)
         return self._texts
+
+    def _for_turns(self, most: int, visible: frozenset[str]) -> str:
+        """The summary in force, and a digest of what it does not cover."""
+        summary, digest, kind = self.summary, self.digest, self.policy.replace
+        if summary is None:
+            return digest_text(digest, kind, Room(most, self._tokens_of), visible=visible)
+        told = summary.told()
+        room = Room(most - self._tokens_of(told), self._tokens_of)
+        rest, shown_too = digest.since(summary.end), visible.union(names_in(summary.whole))
+        text = digest_text(rest, kind, room, visible=shown_too, beside_summary=True)
+        return "\n\n".join(part for part in (told, text) if part)
+
+    def offer(self, summary: Summary) -> None:
+        """A summary was written: it waits for the next frame, so that nothing changes between two."""
+        self.summaries = offered(self.summaries, summary, in_force=self.frame.summary)
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary in force."""
+        return next((summary for summary in self.summaries if summary.seq == self.frame.summary != 0), None)
 
     def _tokens_of(self, text: str) -> int:
         return self.counter.text(text).value
@@ -328,7 +353,7 @@ class Fold:
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
         self.suspended = False
-        return slide.frame
+        return self.frame
 
     def _remember_shortened(self, before: Frame) -> None:
         """What this frame is the first to show in part, and what was shortened on entry since the one before it."""
@@ -347,16 +372,22 @@ class Fold:
             self.frame = msgspec.structs.replace(self.frame, number=number)
 
     def _stand(self, frame: Frame) -> None:
+        """The frame is in force, with the newest summary of turns that have all left by then."""
+        found = newest_within(self.summaries, frame.boundary)
         self._texts = {}
-        self.frame = frame
-        self.past.frames.append(frame)
+        self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
+        self.past.frames.append(self.frame)
 
     # What commands do.
 
     def compact(self) -> Frame | None:
         """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
         self.suspended = False
-        return self.slide("compact", low=self.compact_mark())
+        frame = self.slide("compact", low=self.compact_mark())
+        if frame is None and newest_within(self.summaries, self.frame.boundary) != self.summary:
+            # A summary that waits is reason enough, where it is the user's own command.
+            return self.reframe("compact")
+        return frame
 
     def compact_mark(self) -> int:
         """How far a command to compact goes down."""
