@@ -63,10 +63,10 @@ def test_the_users_command_takes_a_summary_that_waits_and_makes_a_frame_for_it()
         while fold.slide("compact") is not None:
             pass
         fold.offer(summary(50, fold.frame.boundary))
-        frame = fold.slide(reason)  # type: ignore[arg-type]  # a literal
+        frame = fold.slide(reason)
         assert frame is not None
         assert frame.summary == 50
-        assert fold.slide(reason) is None  # type: ignore[arg-type]  # a literal
+        assert fold.slide(reason) is None
 
 
 def test_what_was_made_from_an_old_revision_is_left_out() -> None:

@@ -23,7 +23,7 @@ MARGIN = 0.9
 """Of the model's window: counts are estimates for many of them."""
 LEAST_ROOM = 200
 """Tokens for turns without which asking makes no sense."""
-HALVINGS = 4
+TOO_LONG = 5
 """How often a pass is made smaller when the model says that it is too long."""
 
 
@@ -110,18 +110,23 @@ class Summarizer:
         previous, removed, left_out, done = asked.previous, list[Removed](), 0, 0
         turns = list(asked.turns)
         model, made = "", None
-        halvings = 0
+        most, refused = self.window, 0
         while turns and done < self.most_passes:
-            room = self._room(asked.cap_tokens, previous) >> halvings
+            room = min(most, self._room(asked.cap_tokens, previous))
             if room < LEAST_ROOM:
                 raise SummaryRejected(f"a window of {self.window:,} tokens leaves no room for the turns to summarize")
             given = passes_of(turns, room=room, count=self._count)[0]
             try:
                 said = self._ask(given, previous, asked.cap_tokens, cancelled)
-            except RequestTooLong:
-                if halvings == HALVINGS:
+            except RequestTooLong as error:
+                refused += 1
+                if refused == TOO_LONG:
                     raise
-                halvings += 1
+                if error.limit is not None and error.limit < self.window:
+                    # The model knows better than the table of models.
+                    self.window = error.limit
+                else:
+                    most = self._count(given.text) // 2
                 continue
             made = self._verified(said[0], previous, given.last + 1, asked, evidence)
             model = said[1]

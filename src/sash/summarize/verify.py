@@ -145,7 +145,7 @@ def verified(text: str, evidence: Evidence, bounds: Bounds, *, carried: Sequence
 
 
 def _not_lost(carried: Sequence[Line], kept: Sequence[Line]) -> list[Line]:
-    told = {plain(line.words) for line in kept}
+    told = {plain(line.words) for line in kept if line.section in OWN_WORDS}
     return [line for line in carried if line.section in OWN_WORDS and plain(line.words) not in told]
 
 
