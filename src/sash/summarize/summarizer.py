@@ -110,17 +110,19 @@ class Summarizer:
         previous, removed, left_out, done = asked.previous, list[Removed](), 0, 0
         turns = list(asked.turns)
         model, made = "", None
-        most, refused = self.window, 0
+        most, refused = self.window, list[RequestTooLong]()
         while turns and done < self.most_passes:
             room = min(most, self._room(asked.cap_tokens, previous))
+            if room < LEAST_ROOM and refused:
+                raise refused[-1]
             if room < LEAST_ROOM:
                 raise SummaryRejected(f"a window of {self.window:,} tokens leaves no room for the turns to summarize")
             given = passes_of(turns, room=room, count=self._count)[0]
             try:
                 said = self._ask(given, previous, asked.cap_tokens, cancelled)
             except RequestTooLong as error:
-                refused += 1
-                if refused == TOO_LONG:
+                refused.append(error)
+                if len(refused) == TOO_LONG:
                     raise
                 if error.limit is not None and error.limit < self.window:
                     # The model knows better than the table of models.
