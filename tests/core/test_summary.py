@@ -58,15 +58,16 @@ def test_a_slide_takes_no_summary_of_turns_that_are_still_live() -> None:
 
 
 def test_the_users_command_takes_a_summary_that_waits_and_makes_a_frame_for_it() -> None:
-    for reason in ("summary", "compact"):
-        fold = fold_of(turns_of(*[300] * 6), SMALL)
-        while fold.slide("compact") is not None:
-            pass
-        fold.offer(summary(50, fold.frame.boundary))
-        frame = fold.slide(reason)
-        assert frame is not None
-        assert frame.summary == 50
-        assert fold.slide(reason) is None
+    fold = fold_of(turns_of(*[300] * 6), SMALL)
+    while fold.compact() is not None:
+        pass
+    fold.offer(summary(50, fold.frame.boundary))
+    frame = fold.compact()
+    assert frame is not None
+    assert (frame.summary, frame.reason) == (50, "compact")
+    assert fold.compact() is None
+    fold.offer(summary(60, fold.frame.boundary, by="user", parent=50))
+    assert fold.reframe("summary").summary == 60
 
 
 def test_what_was_made_from_an_old_revision_is_left_out() -> None:
@@ -131,6 +132,6 @@ def test_a_flat_prompt_shows_the_summary() -> None:
     policy = Policy.recent(turns=2)
     fold = fold_of(Script().turn().turn().turn().turn(), policy)
     fold.offer(summary(50, fold.frame.boundary))
-    fold.slide("summary")
+    fold.reframe("summary")
     text, _ = flat_prompt(fold, policy)
     assert text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
