@@ -37,6 +37,7 @@ from sash.errors import (
     SummaryRejected,
     ThreadBusy,
     ThreadExists,
+    ThreadMoved,
     TranscriptError,
     UnknownCounter,
     UnknownFamily,
@@ -58,9 +59,11 @@ if TYPE_CHECKING:
     from sash.core.frame import Frame
     from sash.core.policy import Policy
     from sash.core.sources import Source
+    from sash.core.summary import Summary
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
+    from sash.summarize import Summarizer
     from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Transcript, open_transcript
     from sash.window import Context, Prepared, Report
@@ -111,10 +114,13 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "Summarizer",
+    "Summary",
     "SummaryRejected",
     "Thread",
     "ThreadBusy",
     "ThreadExists",
+    "ThreadMoved",
     "TokenCount",
     "Transcript",
     "TranscriptError",

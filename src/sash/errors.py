@@ -28,6 +28,7 @@ Every error that sash raises on purpose.
     │   ├── NotFound          there is no such thread, or it is not yours
     │   ├── ThreadBusy        an answer is being got for it already
     │   ├── ThreadExists      the name is taken
+    │   ├── ThreadMoved       the thread became another one while it was summarized
     │   ├── UnknownStore      no store has such an address
     │   ├── DamagedDatabase   what is on the disk is not what was written
     │   ├── NewerDatabase     written by a newer sash than this
@@ -264,6 +265,14 @@ class ThreadExists(StoreError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"there is a thread {name!r} already; open it, or choose another name")
+
+
+class ThreadMoved(StoreError):
+    """The thread was rewound, redacted or summarized by somebody else meanwhile; nothing was published."""
+
+    def __init__(self, *, thread: int) -> None:
+        self.thread = thread
+        super().__init__(f"thread {thread} was changed while it was summarized; nothing was published, try again")
 
 
 class InvalidName(StoreError, ValueError):

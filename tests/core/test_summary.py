@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sash.core.explain import explain
 from sash.core.fold import Fold
 from sash.core.policy import Policy
 from sash.core.request import assemble
@@ -135,3 +136,16 @@ def test_a_flat_prompt_shows_the_summary() -> None:
     fold.reframe("summary")
     text, _ = flat_prompt(fold, policy)
     assert text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
+
+
+def test_an_explanation_tells_of_generations_and_of_what_was_lost() -> None:
+    fold = fold_of(turns_of(*[300] * 6), SMALL)
+    fold.offer(summary(50, fold.frame.boundary, generation=3, removed=2, lines=1))
+    fold.compact()
+    fold.offer(summary(60, fold.frame.boundary, parent=50, lost=("a.py",)))
+    told = explain(fold).summaries
+    assert [(one.revision, one.in_force, one.generation, one.removed, one.lost) for one in told] == [
+        (50, True, 3, 2, ()),
+        (60, False, 1, 0, ("a.py",)),
+    ]
+    assert told[0].tokens.value > 0

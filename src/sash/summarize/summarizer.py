@@ -11,7 +11,7 @@ import msgspec
 from sash.core.tokens import Counter
 from sash.counters import counter_for
 from sash.errors import RequestTooLong, SummaryRejected
-from sash.providers import Provider, Usage, answer
+from sash.providers import Provider, Usage, answer, provider_named
 from sash.summarize.evidence import Evidence
 from sash.summarize.passes import Pass, passes_of
 from sash.summarize.prompt import VERSION, question, system_prompt
@@ -58,6 +58,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     cap_tokens: int
     replaced_tokens: int = 0
     """What all the turns took that it stands for: it has to be smaller."""
+    passes: int | None = None
+    """At most so many; None: as many as the summarizer makes."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +74,8 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent
     model: str = ""
     prompt: str = VERSION
+    whole: bool = True
+    """Whether it covers all that was asked for."""
 
 
 class Summarizer:
@@ -111,7 +115,8 @@ class Summarizer:
         turns = list(asked.turns)
         model, made = "", None
         most, refused = self.window, list[RequestTooLong]()
-        while turns and done < self.most_passes:
+        passes = self.most_passes if asked.passes is None else asked.passes
+        while turns and done < passes:
             room = min(most, self._room(asked.cap_tokens, previous))
             if room < LEAST_ROOM and refused:
                 raise refused[-1]
@@ -146,6 +151,7 @@ class Summarizer:
             left_out=left_out,
             spent=self.spent,
             model=model or self.provider.model,
+            whole=not turns,
         )
 
     def _verified(self, text: str, previous: str, end: int, asked: Asked, evidence: Evidence) -> Verified:
@@ -192,3 +198,13 @@ class Summarizer:
 
     def _count(self, text: str) -> int:
         return self.counter.text(text).value
+
+
+def summarizer_of(given: Summarizer | Provider | str) -> Summarizer:
+    """A summarizer from what users give: itself, a provider, or a provider's name and model (`anthropic:MODEL`)."""
+    if isinstance(given, Summarizer):
+        return given
+    if isinstance(given, str):
+        name, _, model = given.partition(":")
+        return Summarizer(provider_named(name, model=model))
+    return Summarizer(given)
