@@ -29,9 +29,10 @@ from sash.core.fold import Fold
 from sash.core.message import Message, Text
 from sash.core.policy import Policy, limits_of
 from sash.core.probe import Present
+from sash.core.recall import Archive
 from sash.core.request import assemble
 from sash.core.size import size_of
-from sash.core.survival import BIG_WINDOW, STRATEGIES, Session, Strategy, Survival, replay, session_of
+from sash.core.survival import BIG_WINDOW, FRAMING, STRATEGIES, Session, Strategy, Survival, replay, session_of
 from sash.counters import counter_for
 from sash.wire import read_list
 
@@ -122,6 +123,7 @@ def _asked(told: Sequence[Talk], strategy: Strategy, budget: int) -> tuple[int, 
     policy = strategy.policy(budget) if strategy.policy is not None else Policy(history_tokens=budget)
     for talk in told:
         fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), COUNTER)
+        fold.memory = Archive() if policy.recall_tokens else None
         for message in read_list(json_list(talk.said), "openai-chat"):
             fold.add(message, size_of(message, COUNTER))
         for question in talk.questions:
@@ -138,7 +140,24 @@ def _asked(told: Sequence[Talk], strategy: Strategy, budget: int) -> tuple[int, 
     return evidence, answered, asked, largest
 
 
-TALK_STRATEGIES = tuple(strategy for strategy in STRATEGIES if strategy.policy is not None)
+def _recalling(cap: int) -> Policy:
+    """Nine tenths of it for what is recalled."""
+    most = cap * 9 // 10
+    return Policy(
+        history_tokens=cap - most,
+        keep_share=1.0,
+        soft_share=1.0,
+        summary_tokens=0,
+        step_digest_tokens=0,
+        facts_tokens=0,
+        recall_tokens=most - FRAMING,
+    )
+
+
+TALK_STRATEGIES = (
+    *(strategy for strategy in STRATEGIES if strategy.policy is not None),
+    Strategy("recall, nine tenths", _recalling),
+)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ def _said(conversation: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
         date = f"({conversation[f'session_{number}_date_time']}) "
         for message in conversation[f"session_{number}"]:
             shown = f" [shares {message['blip_caption']}]" if message.get("blip_caption") else ""
-            yield message, f"{date}{message['speaker']}: {message['text']}{shown}"
+            # White space is nobody's evidence.
+            yield message, " ".join(f"{date}{message['speaker']}: {message['text']}{shown}".split())
             date = ""
         number += 1
 

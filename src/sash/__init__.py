@@ -34,10 +34,8 @@ from sash.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
-    SummaryRejected,
     ThreadBusy,
     ThreadExists,
-    ThreadMoved,
     TranscriptError,
     UnknownCounter,
     UnknownFamily,
@@ -59,11 +57,9 @@ if TYPE_CHECKING:
     from sash.core.frame import Frame
     from sash.core.policy import Policy
     from sash.core.sources import Source
-    from sash.core.summary import Summary
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
-    from sash.summarize import Summarizer
     from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Transcript, open_transcript
     from sash.window import Context, Prepared, Report
@@ -114,13 +110,9 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
-    "Summarizer",
-    "Summary",
-    "SummaryRejected",
     "Thread",
     "ThreadBusy",
     "ThreadExists",
-    "ThreadMoved",
     "TokenCount",
     "Transcript",
     "TranscriptError",

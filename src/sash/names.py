@@ -17,12 +17,10 @@ _HOMES = {
     "sash.core.frame": ("Frame",),
     "sash.core.policy": ("Policy",),
     "sash.core.sources": ("Source",),
-    "sash.core.summary": ("Summary",),
     "sash.core.tokens": ("TokenCount",),
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
     "sash.transcripts": ("Entry", "Transcript", "open_transcript"),
-    "sash.summarize": ("Summarizer",),
     "sash.thread": ("Appended", "Thread", "Verification", "open"),
     "sash.window": ("Context", "Prepared", "Report"),
 }

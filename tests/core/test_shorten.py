@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sash.core.message import Block, Document, Image, Opaque, Text, Thinking, ToolCall, ToolResult
-from sash.core.shorten import HEAD_LINES, TAIL_LINES, USUAL_CHARS, shorten, shorten_text, weight
+from sash.core.shorten import shorten, weight
+from sash.core.shorter import HEAD_LINES, TAIL_LINES, USUAL_CHARS, shorten_text
 from tests.builders import PIXEL, lines, words
 
 HANDLE = "3.0"
@@ -176,3 +177,86 @@ def test_free_text_of_a_custom_tool_is_shortened_as_text() -> None:
 )
 def test_the_weight_of_a_block_is_what_it_says_and_holds(block: Block, bytes_about: int) -> None:
     assert weight(block) == bytes_about
+
+
+def test_of_a_log_the_failures_are_kept_with_their_line_numbers() -> None:
+    log = [f"test {n} passed" for n in range(300)]
+    log[150] = "test 150 FAILED: AssertionError in parse"
+    short = shorten_text("\n".join(log), HANDLE).split("\n")
+    assert short[HEAD_LINES] == "[sash: 280 lines left out, expand '3.0' to see them]"
+    assert short[HEAD_LINES + 1] == "   151: test 150 FAILED: AssertionError in parse"
+    assert short[-1] == "test 299 passed"
+
+
+def test_of_a_diff_its_files_and_hunks_are_kept_and_of_source_its_definitions() -> None:
+    diff = "\n".join(f"diff --git a/f{n} b/f{n}\n@@ -1 +1 @@\n" + "+x\n-y\n" * 8 for n in range(9))
+    assert "diff --git a/f4 b/f4" in shorten_text(diff, HANDLE)
+    source = "\n".join(f"    12→def name_{n}(self):\n" + "        pass  \n        x = 1\n" * 3 for n in range(20))
+    assert "12→def name_9(self):" in shorten_text(source, HANDLE)
+
+
+def test_lines_that_tell_are_spread_over_the_whole_where_there_are_too_many() -> None:
+    source = "\n".join(f"def name_{n}():\n    {n}\n    {n} + 1" for n in range(600))
+    short = shorten_text(source, HANDLE)
+    shown = [int(line.split("name_")[1].split("(")[0]) for line in short.split("\n") if ": def name_" in line]
+    assert len(short) <= USUAL_CHARS + 100
+    assert shown == sorted(shown)
+    assert shown[0] < 10
+    assert shown[-1] > 500
+
+
+def test_what_nearly_every_line_says_and_what_has_no_room_tells_nothing() -> None:
+    assert ":" not in shorten_text("\n".join(f"error {n}" for n in range(200)), HANDLE).split("\n")[HEAD_LINES + 1]
+    wide = [f"{n:>114}" for n in range(200)]
+    wide[100] = f"error {'x' * 114}"
+    assert "  101:" not in shorten_text("\n".join(wide), HANDLE)
+
+
+def test_of_a_listing_entries_are_counted_by_folder() -> None:
+    listing = "\n".join([f"./src/f{n}.py" for n in range(80)] + [f"./tests/t{n}.py" for n in range(40)])
+    assert "entries left out: ./src 70, ./tests 30" in shorten_text(listing, HANDLE)
+    deep = "\n".join(f"./{'d' * 100}{n}/{n % 7}.py" for n in range(200))
+    assert "entries left out" not in shorten_text(deep, HANDLE)
+    mixed = "\n".join([f"./src/f{n}.py" for n in range(40)] + [f"and words {n}" for n in range(40)])
+    assert "entries left out" not in shorten_text(mixed, HANDLE)
+
+
+def test_lines_that_repeat_are_folded() -> None:
+    text = "start\n" + "waiting for the server\n" * 500 + "ready"
+    assert shorten_text(text, HANDLE) == (
+        "start\nwaiting for the server\n(499 times more)\nready\n[sash: 498 lines left out, expand '3.0' to see them]"
+    )
+    long = "\n".join(f"step {n}\n" + "waiting\n" * 9 + "\n" * 5 for n in range(40))
+    assert "(8 times more)" in shorten_text(long, HANDLE)
+
+
+def test_json_keeps_keys_counts_and_first_items() -> None:
+    told = {"total": 12345678901234567890.5, "items": [{"id": n, "text": "y" * 400} for n in range(90)], "next": None}
+    short = shorten_text(json.dumps(told), HANDLE).split("\n")
+    assert short[1].startswith("[sash: ")
+    outline = json.loads(short[0])
+    assert outline["next"] is None
+    assert len(outline["items"]) == 4
+    assert outline["items"][0]["text"].endswith("… (280 characters more)")
+    assert outline["items"][-1] == "(87 items more)"
+    assert '"total":1.2345678901234567e+19' in short[0]
+
+
+def test_json_that_is_too_wide_or_too_deep_or_none_is_shortened_as_text() -> None:
+    wide = json.dumps({f"key number {n}": n for n in range(900)})
+    assert "characters left out" in shorten_text(wide, HANDLE)
+    for around in (lambda value: {"a": value}, lambda value: [value]):
+        nested: object = "x" * 3_000
+        for _ in range(9):
+            nested = around(nested)
+        assert "(1 " in shorten_text(json.dumps(nested), HANDLE)
+    many = json.dumps([["x" * 100] * 30] * 9)
+    assert "items more" in shorten_text(many, HANDLE)
+    for broken in ("[" * 5_000, "{not json" * 900, '["\\ud800' + "x" * 3_000 + '"]'):
+        assert "left out" in shorten_text(broken, HANDLE)
+
+
+def test_what_was_expanded_is_not_shortened_behind_its_own_back() -> None:
+    text = f"[sash: expanded '3.0', lines 1 to 400 of 400]\n{lines(400)}"
+    assert shorten_text(text, HANDLE) == text
+    assert len(shorten_text(text, HANDLE, 1_000)) < 1_200, "where it must, it shrinks all the same"

@@ -16,21 +16,21 @@ import msgspec
 
 from sash.core.cost import best_keep_share
 from sash.core.digest import Digest
-from sash.core.frame import START, Frame, Reason, handle_of, shortened_by_message
+from sash.core.facts import Fact, bounded, facts_in, with_fact
+from sash.core.frame import START, Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
-from sash.core.names import names_in
 from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
+from sash.core.recall import Memory, Ranked, Recalled, Remembered, asked_in, rank, recalled
 from sash.core.shorten import shorten, weight
-from sash.core.shown import shown
 from sash.core.size import Part, Size, size_of
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
+from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
-from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
-from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
+from sash.core.told import Room
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
 from sash.core.work import Answers
 
@@ -41,8 +41,6 @@ BODY_SHARE = 0.95
 EARLY_SHARE = 0.7
 """Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
 
-NO_TURN = -1
-"""Stands where a turn's number does, for what stands for whole turns."""
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
 
@@ -64,10 +62,16 @@ class Fold:
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
         self.digest = Digest()
-        self.summaries: tuple[Summary, ...] = ()
-        """The one in force, and those that wait for the next frame; the newest last."""
-        self._texts: dict[int, str] = {}
-        """What stands for what left, as this frame shows it."""
+        self._standing: Standing | None = None
+        self.facts: list[Fact] = []
+        """Statements kept apart from the history."""
+        self.said = 0
+        """Messages so far: other events may stand between them."""
+        self.memory: Memory | None = None
+        """Where to look for what left, so that it can be recalled; None: nothing is."""
+        self._input: tuple[Message, int, int] | None = None
+        """What the user said last, its position and its number, where something may be recalled for it."""
+        self._recalled: Recalled | None = None
         self.pinned: frozenset[int] = frozenset()
         self.tokens = 0
         """What history takes as it is shown."""
@@ -100,7 +104,6 @@ class Fold:
             system=tuple(map(KeptMessage.of, self.system)),
             turns=tuple(map(KeptTurn.of, self.turns.values())),
             digest=self.digest.copy(),
-            summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
             tokens=self.tokens,
             exact=self.exact,
@@ -113,6 +116,10 @@ class Fold:
             asked=self.asked,
             said_at=self._said_at,
             due=self._due,
+            facts=tuple(self.facts),
+            said=self.said,
+            input=None if self._input is None else self._input[1:],
+            recalled=self._recalled,
         )
 
     @classmethod
@@ -121,7 +128,6 @@ class Fold:
         fold = cls(policy, limits, counter)
         fold.frame, fold.past = state.frame, Past([state.frame])
         fold.placing, fold.digest = state.placing.copy(), state.digest.copy()
-        fold.summaries = state.summaries
         fold.system = [kept.live(lookup) for kept in state.system]
         fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
         fold.pinned = frozenset(state.pinned)
@@ -130,6 +136,8 @@ class Fold:
         fold._closed.extend(state.closed)
         fold._requests, fold._added = state.requests, state.added
         fold._said_at, fold._due = state.said_at, state.due
+        fold.facts, fold.said, fold._recalled = list(state.facts), state.said, state.recalled
+        fold._input = None if state.input is None else (lookup(state.input[0]), *state.input)
         return fold
 
     def copy(self) -> Fold:
@@ -137,7 +145,7 @@ class Fold:
         twin = Fold.__new__(Fold)
         twin.__dict__.update(self.__dict__)
         twin.placing, twin.digest = self.placing.copy(), self.digest.copy()
-        twin.past, twin.system = self.past.copy(), self.system[:]
+        twin.past, twin.system, twin.facts = self.past.copy(), self.system[:], self.facts[:]
         twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
@@ -177,6 +185,7 @@ class Fold:
             placing.length = position
         position = placing.length
         self.placed = placed = placing.add(message)
+        self.said += 1
         if message.role == "meta":
             size = Size(0)
         whole_tokens = size.tokens
@@ -194,6 +203,8 @@ class Fold:
         self.tokens += size.tokens
         self.body += size.body
         self._added += size.tokens
+        if placed.starts:
+            self._heard(message, position, placed.turn)
         before, self._said_at = self._said_at, at
         if held:
             self._due = None
@@ -205,6 +216,14 @@ class Fold:
         frame = None if held else self._at_request(placed, pause)
         self.asked = self.tokens
         return frame
+
+    def _heard(self, message: Message, position: int, turn: int) -> None:
+        """The user spoke: what was recalled for their last words leaves, and what they want from here on is kept."""
+        self._input = self._recalled = None
+        if self.policy.recall_tokens and not message.closed():
+            self._input = (message, position, self.said - 1)
+        for fact in facts_in(message, seq=position + 1, turn=turn):
+            self.remember(fact)
 
     def _closes(self, message: Message) -> Frame | None:
         if message.role == "assistant" and not self.placing.calls_open and self._over(self._high()):
@@ -275,85 +294,82 @@ class Fold:
         self._answers = {place: answer for place, answer in self._answers.items() if place[0] >= first}
         return stale
 
+    @property
+    def standing(self) -> Standing:
+        """What stands for what left: the same until the next frame, so it is put together once."""
+        if self._standing is None:
+            self._standing = standing_of(self)
+        return self._standing
+
     def digest_text(self) -> str:
-        """What stands for the turns that left: the same until the next frame, so it is put together once."""
-        return self._standing()[NO_TURN]
+        """What stands for the turns that left."""
+        return self.standing.digest
 
     def step_text(self, turn: int) -> str:
         """What stands for the steps of a live turn that left."""
-        return self._standing().get(turn, "")
+        return self.standing.steps.get(turn, "")
 
-    def _standing(self) -> dict[int, str]:
-        """All that stands for what left, within what is reserved for it; what one leaves unused, the other has."""
-        if not self._texts:
-            digest, kind = self.digest, self.policy.replace
-            room = Room(self.limits.step_digest, self._tokens_of)
-            visible = self._visible() if digest.noted and kind == "digest" else frozenset()
-            alone = kind == "digest" and not digest.turns
-            for turn in reversed([turn.number for turn in self.turns.values() if turn.digested]):
-                # Who wants no step digest wants none from the summary's room either.
-                most = room.tokens + (self.limits.summary if alone and room.fits(STEPS_LEFT) else 0)
-                text = step_text(digest, turn, Room(most, room.count), alone=alone, visible=visible)
-                room, alone = Room(max(0, room.tokens - room.count(text)), room.count), False
-                self._texts[turn] = text
-            most = self.limits.summary + (room.tokens if kind == "digest" else 0)
-            self._texts[NO_TURN] = self._for_turns(most, visible)
-        return self._texts
+    def recalled(self) -> Recalled | None:
+        """What bears on the newest input of all that had left when it came: the same as long as its turn lasts."""
+        if self._recalled is None and self._input is not None and self.memory is not None:
+            self._recalled = self._found(*self._input, self.memory)
+        return self._recalled
 
-    def _for_turns(self, most: int, visible: frozenset[str]) -> str:
-        """The summary in force, and a digest of what it does not cover."""
-        summary, digest, kind = self.summary, self.digest, self.policy.replace
-        if summary is None:
-            return digest_text(digest, kind, Room(most, self._tokens_of), visible=visible)
-        told = summary.told()
-        room = Room(most - self._tokens_of(told), self._tokens_of)
-        rest, shown_too = digest.since(summary.end), visible.union(names_in(summary.whole))
-        text = digest_text(rest, kind, room, visible=shown_too, beside_summary=True)
-        return "\n\n".join(part for part in (told, text) if part)
+    def _found(self, message: Message, at: int, number: int, memory: Memory) -> Recalled:
+        asked = asked_in(message)
+        shown = {live.position for live in self.window()}
 
-    def offer(self, summary: Summary) -> None:
-        """A summary was written: it waits for the next frame, so that nothing changes between two."""
-        self.summaries = offered(self.summaries, summary, in_force=self.frame.summary)
+        def left(position: int) -> bool:
+            return position < at and position not in shown
 
-    @property
-    def summary(self) -> Summary | None:
-        """The summary in force."""
-        return next((summary for summary in self.summaries if summary.seq == self.frame.summary != 0), None)
+        postings = [posting for posting in memory.postings(asked.all_terms) if left(posting.position)]
+        if not postings:
+            return Recalled(at=at)
 
-    def _tokens_of(self, text: str) -> int:
-        return self.counter.text(text).value
+        def remember(ranked: Sequence[Ranked]) -> dict[int, Remembered]:
+            return {said.number: said for said in memory.remember(ranked).values() if left(said.position)}
 
-    def _visible(self) -> frozenset[str]:
-        """Names that the window showed when this frame was made, and shows until the next."""
-        shortened = shortened_by_message(self.frame)
-        names: set[str] = set()
-        for live in self.window():
-            if live.position < self.frame.at:
-                message = shown(live, shortened.get(live.position, ())) if shortened else live.message
-                names.update(names_in(message.whole_text if message is not None else ""))
-        return frozenset(names)
+        room = Room(self.policy.recall_tokens, lambda text: self.counter.text(text).value)
+        return recalled(asked, rank(asked, postings, total=number), remember, room, at=at)
+
+    def remember(self, fact: Fact) -> None:
+        """One more fact: it stands with the input until the next frame takes it in."""
+        self.facts = with_fact(self.facts, fact)
 
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
         before = self.frame
+        if self._input is not None and self._input[1] < slide.frame.at - 1:
+            # What is recalled for an input never depends on what leaves after it.
+            self.recalled()
         self._stand(slide.frame)
+        leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
             self.digest.add(turn)
+            leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
             gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
             self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
             self.digest.add_steps(turn, turn.digested, digested.steps)
+            leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
             turn.digested = digested.steps
+        if self.memory is not None:
+            self.memory = self.memory.with_messages(
+                [
+                    Remembered(live.position, live.position, number, live.came or live.message)
+                    for number, live in leaving
+                ]
+            )
         if self.policy.replace == "digest":
             self._remember_shortened(before)
         for number, turn in self.turns.items():
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
         self.suspended = False
-        return self.frame
+        return slide.frame
 
     def _remember_shortened(self, before: Frame) -> None:
         """What this frame is the first to show in part, and what was shortened on entry since the one before it."""
@@ -372,22 +388,17 @@ class Fold:
             self.frame = msgspec.structs.replace(self.frame, number=number)
 
     def _stand(self, frame: Frame) -> None:
-        """The frame is in force, with the newest summary of turns that have all left by then."""
-        found = newest_within(self.summaries, frame.boundary)
-        self._texts = {}
-        self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
-        self.past.frames.append(self.frame)
+        self._standing = None
+        self.facts = bounded(self.facts)
+        self.frame = frame
+        self.past.frames.append(frame)
 
     # What commands do.
 
     def compact(self) -> Frame | None:
         """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
         self.suspended = False
-        frame = self.slide("compact", low=self.compact_mark())
-        if frame is None and newest_within(self.summaries, self.frame.boundary) != self.summary:
-            # A summary that waits is reason enough, where it is the user's own command.
-            return self.reframe("compact")
-        return frame
+        return self.slide("compact", low=self.compact_mark())
 
     def compact_mark(self) -> int:
         """How far a command to compact goes down."""
@@ -459,7 +470,7 @@ class Fold:
         """
         recounted = (counter.id, counter.version) != (self.counter.id, self.counter.version)
         self.policy, self.limits, self.counter = policy, limits, counter
-        self._texts = {}
+        self._standing = None
         if recounted:
             self._recount()
 

@@ -13,10 +13,8 @@ from typing import Any
 import msgspec
 
 from sash.core.message import Block, Document, Image, Text, Thinking, ToolCall, ToolResult, by_sash
+from sash.core.shorter import USUAL_CHARS, shorten_text
 
-HEAD_LINES = TAIL_LINES = 10
-USUAL_CHARS = 2_400
-"""The most that the usual form keeps: ten lines can be megabytes."""
 ARGUMENT_CHARS = 240
 """What is kept of one long string among a call's arguments."""
 
@@ -66,57 +64,6 @@ def _shorter_result(result: ToolResult, handle: str, keep: int) -> ToolResult:
 def _placeholder(picture: Image | Document, handle: str) -> Text:
     kind = "image" if type(picture) is Image else "document"
     return Text(by_sash(f"{kind} left out, expand {handle!r} to see it"))
-
-
-def shorten_text(text: str, handle: str, keep: int = 0) -> str:
-    """
-    Head and tail of a text, by lines where it has lines, by characters where they are few and huge.
-
-    The text itself where that would not be shorter, or where it has this form already.
-    """
-    most = keep or USUAL_CHARS
-    if len(text) <= most + _MARK_ROOM and _is_marked(text, handle):
-        return text
-    short = _head_and_tail(text, handle, most, by_lines=not keep)
-    return short if len(short) < len(text) else text
-
-
-def _head_and_tail(text: str, handle: str, most: int, *, by_lines: bool) -> str:
-    lines = text.split("\n")
-    if by_lines and len(lines) > HEAD_LINES + TAIL_LINES:
-        head, tail = "\n".join(lines[:HEAD_LINES]), "\n".join(lines[-TAIL_LINES:])
-        if len(head) + len(tail) <= most:
-            return _joined(head, f"{len(lines) - HEAD_LINES - TAIL_LINES:,} lines", handle, tail)
-    elif len(text) <= most:
-        return text
-    half = most // 2
-    head, tail = _whole_lines(text[:half], end=True), _whole_lines(text[len(text) - half :], end=False)
-    return _joined(head, f"{len(text) - len(head) - len(tail):,} characters", handle, tail)
-
-
-def _whole_lines(text: str, *, end: bool) -> str:
-    """The piece without the line that was cut, unless that costs more than a quarter of it."""
-    if end:
-        cut = text.rfind("\n")
-        return text[:cut] if cut > len(text) * 3 // 4 else text
-    cut = text.find("\n") + 1
-    return text[cut:] if 0 < cut < len(text) // 4 else text
-
-
-_MARK_ROOM = 100
-"""More than the mark between head and tail takes."""
-
-
-def _joined(head: str, left_out: str, handle: str, tail: str) -> str:
-    return f"{head}\n{by_sash(f'{left_out} left out, expand {handle!r} to see them')}\n{tail}"
-
-
-def _is_marked(text: str, handle: str) -> bool:
-    end = text.find(f" left out, expand {handle!r} to see them]")
-    return end >= 0 and text.startswith(_OURS, text.rfind("\n", 0, end) + 1)
-
-
-_OURS = by_sash("")[:-1]
 
 
 def _shorter_call(call: ToolCall, handle: str) -> ToolCall:

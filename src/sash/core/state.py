@@ -12,12 +12,13 @@ from collections.abc import Callable
 import msgspec
 
 from sash.core.digest import Digest
+from sash.core.facts import Fact
 from sash.core.frame import Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
+from sash.core.recall import Recalled
 from sash.core.shorten import shorten
 from sash.core.size import Size
-from sash.core.summary import Summary
 from sash.core.turn import Placing
 
 Lookup = Callable[[int], Message]
@@ -108,7 +109,6 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     system: tuple[KeptMessage, ...]
     turns: tuple[KeptTurn, ...]
     digest: Digest
-    summaries: tuple[Summary, ...] = ()
     pinned: tuple[int, ...]
     tokens: int
     exact: bool
@@ -121,6 +121,11 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     asked: int
     said_at: float | None
     due: tuple[Reason, int | None] | None
+    facts: tuple[Fact, ...] = ()
+    said: int = 0
+    input: tuple[int, int] | None = None
+    """Position and number of what the user said last, where something may be recalled for it."""
+    recalled: Recalled | None = None
 
     def positions(self) -> list[int]:
         """Where the messages of the window stand in the log, in its order."""

@@ -16,6 +16,7 @@ from sash.core.fold import Fold
 from sash.core.message import Message
 from sash.core.policy import Policy, limits_of
 from sash.core.probe import Present, Probe, present, probes_of
+from sash.core.recall import Archive
 from sash.core.request import assemble
 from sash.core.size import Size, size_of
 from sash.core.tokens import Counter
@@ -98,6 +99,7 @@ class _Folded:
 
     def __init__(self, policy: Policy, counter: Counter) -> None:
         self.fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), counter)
+        self.fold.memory = Archive() if policy.recall_tokens else None
 
     def add(self, message: Message, size: Size) -> None:
         self.fold.add(message, size)
@@ -125,7 +127,7 @@ class _Newest:
 
 
 def _without_digests(cap: int) -> Policy:
-    return Policy(history_tokens=cap, replace="nothing", step_digest_tokens=1)
+    return Policy(history_tokens=cap, replace="nothing", step_digest_tokens=1, facts_tokens=0)
 
 
 def _clipped(cap: int) -> Policy:
@@ -133,21 +135,31 @@ def _clipped(cap: int) -> Policy:
 
 
 def _marked(cap: int) -> Policy:
-    return Policy(history_tokens=cap - MARKER, summary_tokens=MARKER, replace="marker", step_digest_tokens=1)
+    bare = _without_digests(cap - MARKER)
+    return msgspec.structs.replace(bare, summary_tokens=MARKER, replace="marker")
 
 
 def _first_sentences(cap: int) -> Policy:
     tenth = cap // 10
-    return Policy(history_tokens=cap - tenth, summary_tokens=tenth, replace="first-sentences", step_digest_tokens=1)
+    bare = _without_digests(cap - tenth)
+    return msgspec.structs.replace(bare, summary_tokens=tenth, replace="first-sentences")
 
 
-def _digested(cap: int) -> Policy:
+def _digested(cap: int, facts: int = 0, recall: int = 0) -> Policy:
     tenth = cap // 10
-    return Policy(history_tokens=cap - 2 * tenth, summary_tokens=tenth, step_digest_tokens=tenth)
+    return Policy(
+        history_tokens=cap - 2 * tenth - facts - recall - FRAMING,
+        summary_tokens=tenth,
+        step_digest_tokens=tenth,
+        facts_tokens=facts,
+        recall_tokens=recall,
+    )
 
 
 MARKER = 32
 """Tokens that seed 002's note may take."""
+FRAMING = 40
+"""What stands around the messages that sash adds."""
 
 STRATEGIES = (
     Strategy("last messages"),
@@ -156,5 +168,7 @@ STRATEGIES = (
     Strategy("marker", _marked),
     Strategy("first-sentences", _first_sentences),
     Strategy("digest", _digested),
+    Strategy("digest, facts", lambda cap: _digested(cap, facts=cap // 40)),
+    Strategy("digest, facts, recall", lambda cap: _digested(cap, facts=cap // 40, recall=cap // 10)),
 )
 """What is compared, everything each sends within the same cap."""

@@ -44,9 +44,13 @@ class Room(msgspec.Struct, frozen=True):
 
 
 def digest_text(
-    digest: Digest, kind: str, room: Room, *, visible: frozenset[str] = frozenset(), beside_summary: bool = False
+    digest: Digest, kind: str, room: Room, *, visible: frozenset[str] = frozenset(), wishes: bool = True
 ) -> str:
-    """What stands for the turns that left, as much of it as fits. `visible` are names that the window still shows."""
+    """
+    What stands for the turns that left, as much of it as fits.
+
+    `visible` are names that the window still shows; without `wishes` what the user wants stands elsewhere.
+    """
     if kind == "nothing":
         return ""
     if kind == "marker":
@@ -55,19 +59,24 @@ def digest_text(
     if kind == "first-sentences":
         title = by_sash("earlier conversation summary, compressed to save context")
         return _newest(title, digest.sentences, room) if digest.sentences else ""
-    if not digest.turns and not beside_summary and (digest.steps or not digest.noted):
+    if not digest.turns and (digest.steps or not digest.noted):
         return ""
-    told = _Told(TURNS_LEFT if digest.turns or beside_summary else RESULTS_SHORTENED, room)
+    told = _Told(TURNS_LEFT if digest.turns else RESULTS_SHORTENED, room)
     told.task(digest.task)
-    told.sections(digest, visible)
+    told.sections(digest, visible, wishes=wishes)
     told.lines("Turns that left:", digest.turns, TURN_SHARE, brief=True)
     told.names(digest, visible)
-    # Beside a summary a title alone says nothing.
-    return told.text() if told.told[1:] or not beside_summary else ""
+    return told.text()
 
 
 def step_text(
-    digest: Digest, turn: int, room: Room, *, alone: bool = False, visible: frozenset[str] = frozenset()
+    digest: Digest,
+    turn: int,
+    room: Room,
+    *,
+    alone: bool = False,
+    visible: frozenset[str] = frozenset(),
+    wishes: bool = True,
 ) -> str:
     """What stands for the steps of a live turn that left; `alone` when no turn has left, and it tells everything."""
     lines = digest.steps.get(turn, [])
@@ -76,7 +85,7 @@ def step_text(
     if not alone:
         return _newest(STEPS_LEFT, lines, room)
     told = _Told(STEPS_LEFT, room)
-    told.sections(digest, visible)
+    told.sections(digest, visible, wishes=wishes)
     told.lines("Steps that left:", lines, STEP_SHARE, brief=True)
     told.names(digest, visible)
     return told.text()
@@ -111,12 +120,11 @@ class _Told:
                 self._take([line])
                 return
 
-    def sections(self, digest: Digest, visible: frozenset[str]) -> None:
+    def sections(self, digest: Digest, visible: frozenset[str], *, wishes: bool) -> None:
         """All but turns, steps and names."""
-        wishes = [
-            f"- turn {said.turn}: {quoted(' '.join(said.words.split()))}" for said in _last_of_each(digest.wishes)
-        ]
-        self.lines("What the user wants from here on, in their own words:", wishes, WISH_SHARE)
+        if wishes:
+            said = [f"- turn {one.turn}: {quoted(' '.join(one.words.split()))}" for one in _last_of_each(digest.wishes)]
+            self.lines("What the user wants from here on, in their own words:", said, WISH_SHARE)
         findings = [f"- turn {said.turn}: {said.words}" for said in _last_of_each(digest.findings)]
         self.lines("The model decided or found:", findings, FINDING_SHARE)
         changed = [path for path, file in digest.files.items() if file.changed and not file.created]

@@ -19,6 +19,7 @@ import msgspec
 from sash.core.fold import Fold
 from sash.core.message import Message
 from sash.core.policy import Limits, Policy
+from sash.core.recall import Archive
 from sash.core.size import Size, size_of
 from sash.core.tokens import Counter
 from sash.errors import InvalidMessage
@@ -113,6 +114,7 @@ class Replays:
         known = self._longest(listed, setup)
         if known is None:
             fold, new = Fold(policy, limits, counter), listed
+            fold.memory = Archive() if policy.recall_tokens else None
         else:
             fold, new = known.fold.copy(), b"[" + listed[len(known.prefix) + 1 :]
         messages = read_list(new, wire, first=len(fold)) if new != b"[" else ()

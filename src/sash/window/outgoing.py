@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -12,9 +12,9 @@ from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.message import Message
 from sash.core.policy import Limits, budget_of
-from sash.core.request import OURS, beside_of, head_of
+from sash.core.request import OURS, beside_of, head_of, new_facts, recalled_text
 from sash.core.sources import Source, asked_by, cut_to
-from sash.core.tokens import Counter, TokenCount, total
+from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total
 from sash.errors import InvalidRequest
 from sash.window.draft import Draft
 from sash.window.prepared import Made, Prepared
@@ -41,10 +41,13 @@ class Settled:
     def _lines(self) -> Lines:
         return self._settle()
 
-    def laid_out(self, history: TokenCount) -> Ledger:
-        """The ledger with what is used of it."""
+    def laid_out(self, history: TokenCount, beside: Mapping[SourceName, TokenCount]) -> Ledger:
+        """The ledger with what is used of it; `beside` is what stands with the current input."""
         ledger, used = self._lines
-        return ledger.laid_out({**used, "history": history})
+        whole = {**used, "history": history}
+        for name, tokens in beside.items():
+            whole[name] = whole.get(name, NO_TOKENS) + tokens
+        return ledger.laid_out(whole)
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -54,6 +57,7 @@ class _Head(msgspec.Struct, frozen=True):
     limits: Limits
     prompts: int
     standing: tuple[str, ...]
+    facts: str
 
 
 class Outgoing:
@@ -92,6 +96,7 @@ class Outgoing:
         draft = self._drafted(fold, settled.sources).finished()
         draft.preparing.check()
         moment, history = Moment.of(fold), fold.calibrated(fold.tokens, fold.exact)
+        beside = self.beside(fold)
         tools, lost = carry_tools(self.setup.tools, self.wire)
         sent, written = draft.sent[:], draft.written[:]
         said, size = TokenCount(draft.tokens, draft.exact), draft.size
@@ -110,7 +115,7 @@ class Outgoing:
         def report() -> Report:
             cut = cut_sources(self.setup.sources, settled.sources)
             repairs = [*lost, *cut, *mended(lone), *draft.told(repaired)]
-            return report_of(moment, repairs, shortened, settled.laid_out(history))
+            return report_of(moment, repairs, shortened, settled.laid_out(history, beside))
 
         tokens = total((said if fold.factor == 1.0 else said.scaled(fold.factor), self._beside_messages()))
         return Prepared(Made(wire=self.wire, fold=fold, sent=sent, tokens=tokens, size=size), fields, report)
@@ -127,10 +132,17 @@ class Outgoing:
             or fold.limits != head.limits
         ):
             steps = [fold.step_text(digested.turn) for digested in fold.frame.digested]
-            self._head = head = _Head(fold.frame, fold.limits, len(fold.system), (fold.digest_text(), *steps))
+            self._head = head = _Head(
+                fold.frame, fold.limits, len(fold.system), (fold.digest_text(), *steps), fold.standing.facts
+            )
             self._base, self._tip = None, None
             self._settled = self._settle(fold, head)
         return self._settled
+
+    def beside(self, fold: Fold) -> dict[SourceName, TokenCount]:
+        """What stands with the current input takes."""
+        texts: tuple[tuple[SourceName, str], ...] = (("recalled", recalled_text(fold)), ("facts", new_facts(fold)))
+        return {name: self.counter.text(text) for name, text in texts if text}
 
     def _settle(self, fold: Fold, head: _Head) -> Settled:
         given = self.setup.sources
@@ -162,12 +174,13 @@ class Outgoing:
             "system": total((*map(counter.message, self.setup.system), listed, TokenCount(counter.priming))),
             "tools": self.setup.tool_tokens(counter),
             "summary": total(map(counter.text, filter(None, head.standing))),
+            **({"facts": counter.text(head.facts)} if head.facts else {}),
         }
 
     def _drafted(self, fold: Fold, sources: Sequence[Source]) -> Draft:
         """The draft of this request: the last one, grown, wherever that can be."""
         current = next(reversed(fold.turns), None)
-        beside = beside_of(sources=sources) if current is not None else None
+        beside = beside_of(fold, sources=sources) if current is not None else None
         base = self._base
         if base is None or not base.turns.stands(fold) or (beside is not None and base.turns.turn == current):
             base = self._base = self._started(fold, sources)
@@ -230,7 +243,7 @@ class Outgoing:
         ]
         by_frame = {short.handle for short in fold.frame.shortened}
         shortened = [handle for live in fold.window() for handle in shortened_of(live, by_frame)]
-        ledger = settled.laid_out(fold.calibrated(fold.tokens, fold.exact))
+        ledger = settled.laid_out(fold.calibrated(fold.tokens, fold.exact), {})
         told = report_of(Moment.of(fold), repairs, shortened, ledger)
         report = msgspec.structs.replace(
             told,

@@ -164,7 +164,8 @@ class Window:
     def context(self) -> Context:
         """Where the tokens of the next request go."""
         fold = self.fold
-        ledger = self.outgoing("").settled(fold).laid_out(fold.calibrated(fold.tokens, fold.exact))
+        outgoing = self.outgoing("")
+        ledger = outgoing.settled(fold).laid_out(fold.calibrated(fold.tokens, fold.exact), outgoing.beside(fold))
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,

@@ -1,0 +1,122 @@
+"""
+Facts: statements kept apart from the history, each with the turn it came from.
+
+Given by the user (`remember`), found by code in what the user wrote, or by a model. A fact is
+superseded, never edited: by one that says the opposite of it, or another value for the same
+thing, and only where that is certain. Otherwise both stay, with their turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from sash.core.digest import quoted
+from sash.core.message import Message, by_sash
+from sash.core.terms import stem
+from sash.core.told import Room
+from sash.core.turn import wrote
+from sash.core.wish import wishes_in
+
+Origin = Literal["given", "found", "model"]
+
+FACTS = 200
+"""Facts that are kept; superseded ones leave first, then the oldest that code found."""
+TITLE = by_sash("facts kept apart from the history, with the turns they came from")
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One statement kept apart from the history."""
+
+    seq: int
+    """The event that it came with."""
+    turn: int
+    """The turn that it came from."""
+    text: str
+    origin: Origin = "given"
+    superseded_by: int = 0
+    """The event of the fact that took its place; 0: it stands."""
+
+    def stands(self, before: int) -> bool:
+        """Whether nothing had taken its place before an event of this number."""
+        return not 0 < self.superseded_by < before
+
+
+def facts_in(message: Message, *, seq: int, turn: int) -> list[Fact]:
+    """What the user wants from here on, where code can tell."""
+    if not wrote(message):
+        return []
+    return [Fact(seq, turn, " ".join(wish.split()), "found") for wish in wishes_in(message.text)]
+
+
+def with_fact(facts: Sequence[Fact], new: Fact) -> list[Fact]:
+    """The facts and one more, which takes the place of those it certainly contradicts or says again."""
+    return [
+        msgspec.structs.replace(fact, superseded_by=new.seq)
+        if not fact.superseded_by and fact.seq < new.seq and supersedes(new.text, fact.text)
+        else fact
+        for fact in facts
+    ] + [new]
+
+
+def bounded(facts: Sequence[Fact]) -> list[Fact]:
+    """As many as are kept."""
+    over = len(facts) - FACTS
+    if over <= 0:
+        return list(facts)
+    expendable = sorted(facts, key=lambda fact: (not fact.superseded_by, fact.origin == "given", fact.seq))
+    gone = {id(fact) for fact in expendable[:over]}
+    return [fact for fact in facts if id(fact) not in gone]
+
+
+_word = re.compile(r"[\w./-]+")
+_AGAINST = frozenset("never not don't dont no without stop avoid mustn't mustnt isn't isnt aren't arent".split())
+_POLITE = frozenset(
+    "please always now from on just really also then ok okay do you should must we to the a an i".split()
+)
+_value = re.compile(r"\W*(.{3,60}?)\s+(?:is|are|=|:|lives in|runs on)\s+(\S.*)", re.IGNORECASE)
+
+
+def supersedes(new: str, old: str) -> bool:
+    """Whether a statement certainly takes the place of another: the same, its opposite, or another value."""
+    if _meant(new) == _meant(old):
+        return True
+    one, other = _value.fullmatch(new), _value.fullmatch(old)
+    return one is not None and other is not None and _meant(one[1]) == _meant(other[1])
+
+
+def _meant(text: str) -> frozenset[str]:
+    """The words that say what a statement is about, whether it is for it or against it."""
+    plain = text.lower().replace("\u2019", "'").replace("don't", "not").replace("'", "")
+    words = [word.strip(".-") for word in _word.findall(plain)]
+    return frozenset(stem(word) for word in words if word not in _AGAINST and word not in _POLITE)
+
+
+def facts_text(facts: Iterable[Fact], room: Room) -> str:
+    """The facts that fit: given ones first, then the newest; in the order in which they came."""
+    left = room.tokens - room.count(TITLE) - 1
+    kept: list[tuple[Fact, str]] = []
+    for fact in sorted(facts, key=lambda fact: (fact.origin != "given", -fact.seq)):
+        line = line_of(fact)
+        cost = room.count(line) + 1
+        if cost <= left:
+            left -= cost
+            kept.append((fact, line))
+    kept.sort(key=lambda pair: pair[0].seq)
+    lines = [line for _, line in kept]
+    while lines and not room.fits("\n".join([TITLE, *lines])):
+        lines.pop(0)
+    return "\n".join([TITLE, *lines]) if lines else ""
+
+
+def line_of(fact: Fact) -> str:
+    """A fact with where it came from."""
+    words = " ".join(fact.text.split())
+    if fact.origin == "given":
+        return f"- remembered at turn {fact.turn}: {words}"
+    if fact.origin == "found":
+        return f"- turn {fact.turn}, the user: {quoted(words)}"
+    return f"- turn {fact.turn}, as a model read it: {words}"

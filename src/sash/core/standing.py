@@ -1,0 +1,84 @@
+"""
+What stands at the head of a request for what left it, put together once for each frame.
+
+A function of the frame and of what had been said when it was made; nothing that came after
+changes it, so a prompt cache keeps hitting and a restart finds the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sash.core.facts import Fact, facts_text
+from sash.core.frame import shortened_by_message
+from sash.core.names import names_in
+from sash.core.shown import shown
+from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
+
+if TYPE_CHECKING:
+    from sash.core.fold import Fold
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The words that stand for what is not there."""
+
+    digest: str
+    """For the turns that left."""
+    steps: Mapping[int, str]
+    """For steps that left, by the turn they belong to."""
+    facts: str
+
+
+def standing_of(fold: Fold) -> Standing:
+    """All of it, within what is reserved; what the one digest leaves unused, the other has."""
+    digest, kind, limits = fold.digest, fold.policy.replace, fold.limits
+
+    def count(text: str) -> int:
+        return fold.counter.text(text).value
+
+    room = Room(limits.step_digest, count)
+    visible = _visible(fold) if digest.noted and kind == "digest" else frozenset()
+    alone = kind == "digest" and not digest.turns
+    steps: dict[int, str] = {}
+    for turn in reversed([turn.number for turn in fold.turns.values() if turn.digested]):
+        # Who wants no step digest wants none from the summary's room either.
+        most = room.tokens + (limits.summary if alone and room.fits(STEPS_LEFT) else 0)
+        steps[turn] = step_text(digest, turn, Room(most, count), alone=alone, visible=visible, wishes=not limits.facts)
+        room, alone = Room(max(0, room.tokens - count(steps[turn])), count), False
+    most = limits.summary + (room.tokens if kind == "digest" else 0)
+    return Standing(
+        digest=digest_text(digest, kind, Room(most, count), visible=visible, wishes=not limits.facts),
+        steps=steps,
+        facts=facts_text(_out_of_sight(fold), Room(limits.facts, count)) if fold.facts and limits.facts else "",
+    )
+
+
+def fresh_facts(fold: Fold) -> tuple[Fact, ...]:
+    """Facts that were given since the frame was made: they stand with the input until the next one takes them in."""
+    return tuple(
+        fact for fact in fold.facts if fact.origin == "given" and fact.seq > fold.frame.at and fact.stands(1 << 62)
+    )
+
+
+def _out_of_sight(fold: Fold) -> list[Fact]:
+    """Facts that stood when the frame was made, less those whose own words are still in the window."""
+    known = fold.frame.at + 1
+    return [
+        fact
+        for fact in fold.facts
+        if fact.seq < known and fact.stands(known) and (fact.origin != "found" or fact.turn not in fold.turns)
+    ]
+
+
+def _visible(fold: Fold) -> frozenset[str]:
+    """Names that the window showed when this frame was made, and shows until the next."""
+    shortened = shortened_by_message(fold.frame)
+    names: set[str] = set()
+    for live in fold.window():
+        if live.position < fold.frame.at:
+            message = shown(live, shortened.get(live.position, ())) if shortened else live.message
+            names.update(names_in(message.whole_text if message is not None else ""))
+    return frozenset(names)

@@ -1,0 +1,110 @@
+"""
+Words as recall compares them: without regard to case and endings, the same on every store.
+
+Stemming is light: it takes off what English puts at the end of words, and leaves other
+languages alone. Scripts that put no spaces between words are cut into pairs of characters.
+A path or an identifier counts as a whole and by its parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from sash.core.message import Message, Text, ToolCall, ToolResult
+
+REACH = 8_000
+"""Characters of one text that are looked at, from its beginning: a result can be megabytes."""
+LONGEST = 64
+"""Characters of a term."""
+
+_PAIRED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_word = re.compile(rf"[{_PAIRED}]+|[^\W_{_PAIRED}]+")
+_compound = re.compile(r"[a-z0-9_]+(?:[./_-][a-z0-9_]+)+")
+_run = re.compile(rf"[{_PAIRED}]+")
+_speaker = re.compile(r"\A(?:\([^)\n]{0,60}\) )?([A-Z][\w.'-]{0,30}(?: [A-Z][\w.'-]{0,30})?): ")
+
+_STOP = frozenset(
+    "a an the and or but if of to in on at by for with about as is are was were be been being do does did done have "
+    "has had i you he she it we they me him her us them my your his its our their this that these those there here "
+    "what which who whom when where why how not no so than then too very can could would should will just from "
+    "into over after before during between out up down again more most some any all each few other "
+    "such only own same s t don now re ve ll d m".split()
+)
+
+
+def terms_of(text: str) -> list[str]:
+    """The terms of a text, as often as they stand in it."""
+    low = text[:REACH].lower().replace("'s ", " ").replace("\u2019s ", " ")
+    found: list[str] = []
+    for word in _word.findall(low):
+        if word in _STOP:
+            continue
+        if word.isascii():
+            found.append(stem(word))
+        elif _run.fullmatch(word):
+            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+        else:
+            found.append(word[:LONGEST])
+    found += [whole[:LONGEST] for whole in _compound.findall(low)]
+    return found
+
+
+def message_terms(message: Message) -> dict[str, int]:
+    """How often each term stands in a message: said, called with, given back; and who speaks, where it says so."""
+    counts: Counter[str] = Counter()
+    for block in message.blocks:
+        match block:
+            case Text(text):
+                counts.update(terms_of(text))
+                if name := speaker_of(text):
+                    counts[speaker_term(name)] += 1
+            case ToolCall():
+                counts.update(terms_of(block.arguments.replace("\\n", "\n")))
+            case ToolResult():
+                for part in block.content:
+                    if type(part) is Text:
+                        counts.update(terms_of(part.text))
+    return dict(counts)
+
+
+def speaker_of(text: str) -> str:
+    """Who speaks, where a text begins with a name and a colon; empty where it does not."""
+    found = _speaker.match(text)
+    return found[1] if found is not None else ""
+
+
+def speaker_term(name: str) -> str:
+    """Stands for all that somebody of this name said."""
+    return f"@{name.lower()}"
+
+
+_PLURALS = (("ies", "y"), ("sses", "ss"), ("es", "e"), ("s", ""))
+_ENDINGS = (("ing", ""), ("edly", ""), ("ed", ""), ("ly", ""), ("ation", "ate"), ("ment", ""))
+_DOUBLING = ("ing", "ed")
+_SHORTEST_STEM = 3
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """A word without its endings."""
+    if len(word) > LONGEST:
+        return word[:LONGEST]
+    if not word.endswith("ss"):
+        word, _ = _without(word, _PLURALS)
+    word, ending = _without(word, _ENDINGS)
+    if ending in _DOUBLING and len(word) > _SHORTEST_STEM and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    if word.endswith("e") and len(word) > _SHORTEST_STEM:
+        word = word[:-1]
+    return f"{word[:-1]}y" if word.endswith("i") and len(word) > _SHORTEST_STEM else word
+
+
+def _without(word: str, endings: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """A word without the first of these endings that it has, and that ending."""
+    for ending, instead in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word[: -len(ending)] + instead, ending
+    return word, ""

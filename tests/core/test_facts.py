@@ -1,0 +1,128 @@
+"""Facts: kept apart, with their turns; superseded and never edited; shown within their cap."""
+
+from __future__ import annotations
+
+import pytest
+
+from sash.core.facts import FACTS, TITLE, Fact, bounded, facts_in, facts_text, supersedes, with_fact
+from sash.core.policy import Policy
+from sash.core.request import assemble, new_facts
+from sash.core.told import Room
+from tests.builders import Script, fold_of, grow, result, turns_of, user
+
+ENDLESS = Room(1_000_000, len)
+
+
+def test_facts_are_found_in_what_the_user_wrote_and_nowhere_else() -> None:
+    assert facts_in(user("Look.\nAlways  use tabs."), seq=4, turn=2) == [Fact(4, 2, "Always use tabs.", "found")]
+    assert facts_in(result("a", "Always use tabs."), seq=4, turn=2) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Never use tabs.", "Always use tabs"),
+        ("please don't use tabs", "use tabs"),
+        ("Use tabs", "use tabs."),
+        ("The port is 8080", "the port is 80"),
+        ("port = 9", "Port = 8"),
+    ],
+)
+def test_the_opposite_the_same_and_another_value_supersede(new: str, old: str) -> None:
+    assert supersedes(new, old)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [("Never use spaces", "Always use tabs"), ("The port is 8080", "the host is 80"), ("Use tabs in go", "Use tabs")],
+)
+def test_where_it_is_not_certain_both_stand(new: str, old: str) -> None:
+    assert not supersedes(new, old)
+
+
+def test_a_superseded_fact_stays_and_says_by_what() -> None:
+    facts = with_fact(with_fact([], Fact(3, 1, "Always use tabs")), Fact(9, 4, "Never use tabs"))
+    facts = with_fact(facts, Fact(12, 5, "Use tabs"))
+    assert [(fact.seq, fact.superseded_by) for fact in facts] == [(3, 9), (9, 12), (12, 0)]
+    assert facts[0].stands(9)
+    assert not facts[0].stands(10)
+
+
+def test_of_too_many_superseded_ones_leave_first_and_given_ones_last() -> None:
+    facts = [Fact(1, 1, "given"), Fact(2, 1, "old", "found", 3), Fact(3, 1, "first found", "found")]
+    many = [*facts, *(Fact(seq, 1, f"found {seq}", "found") for seq in range(4, FACTS + 2))]
+    assert [fact.seq for fact in bounded(many)][:3] == [1, 3, 4]
+    assert [fact.seq for fact in bounded([*many, Fact(FACTS + 2, 1, "new")])][:3] == [1, 4, 5]
+    assert bounded(facts) == facts
+
+
+def test_facts_are_told_with_where_they_came_from_in_the_order_they_came() -> None:
+    facts = [Fact(1, 1, "by hand"), Fact(2, 2, "by user", "found"), Fact(3, 3, "by model", "model")]
+    assert facts_text(facts, ENDLESS).split("\n") == [
+        TITLE,
+        "- remembered at turn 1: by hand",
+        '- turn 2, the user: "by user"',
+        "- turn 3, as a model read it: by model",
+    ]
+
+
+def test_where_not_all_fit_given_ones_stay_and_the_newest() -> None:
+    facts = [Fact(1, 1, "by hand"), *(Fact(seq, seq, f"number {seq}", "found") for seq in range(2, 9))]
+    told = facts_text(facts, Room(len(TITLE) + 100, len)).split("\n")
+    assert told[1] == "- remembered at turn 1: by hand"
+    assert told[-1] == '- turn 8, the user: "number 8"'
+    assert len(told) == 4
+    assert facts_text(facts, Room(10, len)) == ""
+    counts_more = Room(200, lambda text: len(text) if "\n" not in text else len(text) + 60)
+    assert counts_more.fits(facts_text(facts, counts_more))
+    assert facts_text(facts[:1], Room(120, lambda text: len(text) * (1 + text.count("\n")))) == ""
+
+
+POLICY = Policy(history_tokens=200, min_turns=1, facts_tokens=100)
+
+
+def test_a_fact_found_is_told_once_its_turn_has_left_and_survives_every_slide() -> None:
+    fold = fold_of([user("Always say please."), *turns_of(*[40] * 3)], POLICY)
+    assert fold.standing.facts == ""
+    grow(fold, turns_of(*[60] * 12))
+    assert '- turn 1, the user: "Always say please."' in fold.standing.facts
+    assert fold.standing.facts in "\n".join(message.text for message in assemble(fold).messages)
+
+
+def test_a_new_fact_stands_with_the_input_until_the_next_frame_takes_it_in() -> None:
+    fold = fold_of(turns_of(*[60] * 8), POLICY)
+    before = assemble(fold).messages
+    fold.remember(Fact(len(fold) + 1, 8, "the key is blue"))
+    fold.placing.length += 1
+    grow(fold, [user("and now?")])
+    told = assemble(fold).messages
+    assert told[: len(before) - 2] == before[:-2], "what stood there before has changed"
+    assert "the key is blue" in told[-2].text
+    while fold.frame.at < len(fold) - 1:
+        grow(fold, turns_of(60))
+    assert "the key is blue" in fold.standing.facts
+    assert new_facts(fold) == ""
+
+
+def test_what_supersedes_a_fact_between_two_frames_changes_nothing_before_the_next() -> None:
+    fold = fold_of([user("Always say please."), *turns_of(*[60] * 8)], POLICY)
+    told = fold.standing.facts
+    assert "please" in told
+    grow(fold, [user("never say please")])
+    assert fold.copy().standing.facts == told
+    again = fold_of([], POLICY)
+    again.__dict__.update(fold.__dict__)
+    again._standing = None
+    assert again.standing.facts == told
+    grow(fold, turns_of(*[60] * 12))
+    assert "Always" not in fold.standing.facts
+    assert "never say please" in fold.standing.facts
+
+
+def test_without_room_for_facts_the_digest_tells_what_the_user_wants() -> None:
+    script = Script().user("Always say please.")
+    for _ in range(30):
+        script.turn(ask=30, answer=30)
+    fold = fold_of(script, Policy(history_tokens=400, facts_tokens=0, summary_tokens=200))
+    assert fold.standing.facts == ""
+    assert '"Always say please."' in fold.digest_text()
