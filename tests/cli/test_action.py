@@ -64,7 +64,7 @@ def comments(folder: Path) -> dict[str, str]:
 
 
 def test_the_footer_is_posted_once_and_then_updated(session: Path, tmp_path: Path) -> None:
-    ran = footer(tmp_path, session, SASH_WINDOW="6000", SASH_POLICY="")
+    ran = footer(tmp_path, session, SASH_WINDOW="8000", SASH_POLICY="")
     assert (ran.returncode, ran.stdout) == (0, "posted\n"), ran.stderr
     (posted,) = comments(tmp_path).values()
     assert posted.startswith("<sub>📊 Context: ")

@@ -28,7 +28,7 @@ def test_all_settings_can_be_listed_and_each_explained(tmp_path: Path) -> None:
     ran = here("config", "--all", home=tmp_path)
     assert not [setting.name for setting in SETTINGS if setting.name not in ran.out]
     ran = here("config", "keep-share", home=tmp_path)
-    assert "keep_share = 0.6" in ran.out
+    assert "keep_share = 0.5" in ran.out
     assert "SASH_KEEP_SHARE" in ran.out
 
 

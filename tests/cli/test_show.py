@@ -172,7 +172,7 @@ def test_context_adds_up_and_names_the_remedy(session: Path, tmp_path: Path) -> 
     ran = here("context", session, *SMALL, home=tmp_path)
     assert "history" in ran.out
     assert "set history_tokens, or compact" in ran.out
-    assert "history slides above 4.0k, down to 2.4k" in ran.out
+    assert "history slides above 4.0k, down to 2.0k" in ran.out
     assert "Read src/30.py" in ran.out
     assert "The provider reported 2.7k for the newest answer, 99 % from its cache" in ran.words
     told = msgspec.json.decode(here("context", session, *SMALL, "--json", home=tmp_path).out, type=ShownContext)
@@ -221,10 +221,10 @@ def test_pressure_speaks_to_people_issues_and_programs(session: Path, tmp_path: 
 
 
 def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> None:
-    words = ("replay", session, "--history-tokens", "8k", "-p", "sliding", "-p", "best", "-p", "best,keep_share=0.4")
+    words = ("replay", session, "--history-tokens", "8k", "-p", "sliding", "-p", "best", "-p", "best,keep_share=0.2")
     told = msgspec.json.decode(here(*words, "--json", home=tmp_path).out, type=Comparison)
     sliding, best, lower = told.policies
-    assert [one.policy for one in told.policies] == ["sliding", "best", "best,keep_share=0.4"]
+    assert [one.policy for one in told.policies] == ["sliding", "best", "best,keep_share=0.2"]
     assert {one.requests for one in told.policies} == {60}
     assert (sliding.relative, told.messages) == (1.0, 120)
     assert best.relative is not None

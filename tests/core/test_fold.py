@@ -46,9 +46,9 @@ def test_below_the_high_mark_nothing_happens() -> None:
 
 def test_above_the_high_mark_whole_turns_leave_down_to_the_low_mark() -> None:
     fold = fold_of([*turns_of(*[100] * 9), user(words(50))], small(history_tokens=1_000))
-    assert (fold.frame.reason, fold.frame.boundary, fold.frame.freed) == ("between turns", 5, 400)
-    assert fold.tokens == fold.frame.tokens == 550
-    assert [left.number for left in fold.past.evicted] == [1, 2, 3, 4]
+    assert (fold.frame.reason, fold.frame.boundary, fold.frame.freed) == ("between turns", 6, 500)
+    assert fold.tokens == fold.frame.tokens == 450
+    assert [left.number for left in fold.past.evicted] == [1, 2, 3, 4, 5]
     told = [(left.messages, left.first, left.tokens, left.frame) for left in fold.past.evicted[:2]]
     assert told == [(2, 0, 100, 1), (2, 2, 100, 1)]
 
@@ -60,7 +60,7 @@ def test_the_high_mark_alone_forces_a_slide_where_no_turn_is_expected() -> None:
 
 
 def test_a_slide_between_turns_that_would_free_too_little_waits() -> None:
-    said = [*turns_of(100, 320, 320), user(words(50))]
+    said = [*turns_of(100, 400, 320), user(words(50))]
     assert fold_of(said, small(min_turns=3)).frame is not START
     assert fold_of(said, small(min_turns=3, worth_tokens=400)).frame is START
 

@@ -197,7 +197,7 @@ def test_an_unknown_model_gets_a_default_window_that_says_so() -> None:
 def test_the_high_mark_is_the_trigger_share_less_the_allowance_or_the_history_cap() -> None:
     limits = limits_of(Policy(), window=200_000)
     assert (limits.reserve, limits.fixed, limits.high) == (20_000, 16_000, 100_000)
-    assert (limits.low, limits.soft, limits.hard) == (60_000, 85_000, 180_000)
+    assert (limits.low, limits.soft, limits.hard) == (50_000, 85_000, 180_000)
     assert limits_of(Policy(), window=128_000).high == int(0.8 * 115_200) - 16_000
     assert limits_of(Policy(history_tokens=0), window=200_000).high == 128_000
 

@@ -38,7 +38,7 @@ RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
 BODY_SHARE = 0.95
 """Of the most bytes of a body: the rest is for system prompt, tools and what stands between messages."""
-EARLY_SHARE = 0.7
+EARLY_SHARE = 0.85
 """Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
 
 EVERYTHING = 1 << 60

@@ -57,8 +57,12 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     def worth(self, now: int) -> float:
         """How likely it is to be needed again, when so many messages have left."""
-        named = 3 * min(self.asked, 2) + 2 * min(self.said, 3) + 3 * min(self.called, 3) + 0.3 * min(self.given, 4)
-        return named * math.sqrt(FADING / (FADING + now - self.last))
+        return self.named * _fade(now, self.last)
+
+    @property
+    def named(self) -> float:
+        """How often it was named, by whom."""
+        return 3 * min(self.asked, 2) + 2 * min(self.said, 3) + 3 * min(self.called, 3) + _GIVEN * min(self.given, 4)
 
 
 def note(table: dict[str, Noted], message: Message, *, turn: int, now: int, calls: dict[str, str]) -> None:
@@ -72,17 +76,28 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     asked, said, called, given = (int(voice == one) for one in _VOICES)
-    for name in names_in(text):
+    names = names_in(text)
+    new = [name for name in names if name not in table]
+    if len(new) > NAMES and len(table) + len(new) > 3 * NAMES:
+        # All are worth the same, so of so many only the first by name will stay: the rest need not be looked at.
+        staying = set(sorted(new)[:NAMES])
+        names = [name for name in names if name in table or name in staying]
+    at = 0
+    for name in names:
         known = table.get(name)
-        if known is None:
-            table[name] = Noted(_line_around(name, text), source, turn, now, asked, said, called, given)
-        elif given:
+        if known is not None and given:
             table[name] = Noted(
                 known.line, known.source, known.turn, now, known.asked, known.said, known.called, known.given + 1
             )
+            continue
+        # Names come in the order in which they stand there.
+        at = text.find(name, at)
+        line = _line_around(name, text, at)
+        if known is None:
+            table[name] = Noted(line, source, turn, now, asked, said, called, given)
         else:
             table[name] = Noted(
-                _line_around(name, text),
+                line,
                 source,
                 turn,
                 now,
@@ -92,9 +107,32 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
                 known.given,
             )
     if len(table) > 3 * NAMES:
-        worth = {name: entry.worth(now) for name, entry in table.items()}
-        for name in sorted(table, key=lambda name: (-worth[name], name))[NAMES:]:
-            del table[name]
+        _clear(table, now)
+
+
+def _clear(table: dict[str, Noted], now: int) -> None:
+    """Only what is worth the most stays."""
+    fading: dict[int, float] = {}
+    ranked = []
+    for name, entry in table.items():
+        fade = fading.get(entry.last)
+        if fade is None:
+            fade = fading[entry.last] = _fade(now, entry.last)
+        if entry.asked or entry.said or entry.called:
+            ranked.append((-entry.named * fade, name))
+        else:
+            ranked.append((-_GIVEN * min(entry.given, 4) * fade, name))
+    ranked.sort()
+    for _, name in ranked[NAMES:]:
+        del table[name]
+
+
+_GIVEN = 0.3
+"""What it is worth that a tool named something."""
+
+
+def _fade(now: int, last: int) -> float:
+    return math.sqrt(FADING / (FADING + now - last))
 
 
 _VOICES: tuple[Voice, ...] = get_args(Voice)
@@ -142,9 +180,8 @@ _talks_to_the_model = re.compile(
 """How text of a tool speaks when it wants to be obeyed. Such a line is not quoted: its names are, bare."""
 
 
-def _line_around(name: str, text: str) -> str:
-    """The line in which a name first stands, or as much of it as may be shown."""
-    at = text.find(name)
+def _line_around(name: str, text: str, at: int) -> str:
+    """The line in which a name stands, or as much of it as may be shown."""
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[start : end if end >= 0 else len(text)]
     if len(line) <= LINE:

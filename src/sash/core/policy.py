@@ -40,7 +40,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The most that history may take; 0: only the window limits it."""
     trigger_share: float = 0.8
     """Of the window less its reserve, all sources added up: above it the window slides."""
-    keep_share: float = 0.6
+    keep_share: float = 0.5
     """The low mark, as a share of the high one: a slide goes down to it, so the next one is far."""
     soft_share: float = 0.85
     """Of the high mark: above it the window slides when the provider's cache is cold anyway."""
