@@ -78,7 +78,8 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
     asked, said, called, given = (int(voice == one) for one in _VOICES)
     names = names_in(text)
     new = [name for name in names if name not in table]
-    if len(new) > NAMES and len(table) + len(new) > 3 * NAMES:
+    full = len(table) + len(new) > 3 * NAMES
+    if full and len(new) > NAMES:
         # All are worth the same, so of so many only the first by name will stay: the rest need not be looked at.
         staying = set(sorted(new)[:NAMES])
         names = [name for name in names if name in table or name in staying]
@@ -106,7 +107,7 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
                 known.called + called,
                 known.given,
             )
-    if len(table) > 3 * NAMES:
+    if full:
         _clear(table, now)
 
 
