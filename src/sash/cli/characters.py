@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TextIO
 
 # C0 and C1 controls, DEL, separators of lines, and what turns the direction of writing: a transcript may hold anything,
@@ -38,6 +39,7 @@ def columns_of(text: str) -> int:
     return sum(width_of(character) for character in text)
 
 
+@lru_cache(1 << 12)
 def width_of(character: str) -> int:
     """Columns of one character."""
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):

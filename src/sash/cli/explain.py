@@ -12,7 +12,7 @@ from sash.cli.damage import print_damage
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
-from sash.cli.subject import opened, reading_options, subject_argument, take_reading
+from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.core.explain import ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
@@ -30,12 +30,13 @@ _RESULTS: dict[str, Style] = {"whole": "green", "shortened": "yellow", "digested
 @reports(Explanation)
 def explain(subject: str, number: int | None, results: bool, as_json: bool, **given: Any) -> None:
     """
-    Explain the window on SUBJECT: every slide, and of every turn why it is in or out.
+    Explain why each turn of SUBJECT is in the window, or out of it.
 
-    With each stands what would bring it back.
+    First every slide, then every turn, each with what would bring it back.
     """
     settings = settings_of(given, *WINDOW, *STORED)
-    with opened(subject, settings, take_reading(given), everything=results or as_json or number is not None) as it:
+    wanted = Wanted(everything=results or as_json or number is not None)
+    with opened(subject, settings, take_reading(given), wanted) as it:
         told = it.explain()
         if as_json:
             answer(told)

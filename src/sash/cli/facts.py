@@ -28,7 +28,7 @@ class ShownFacts(msgspec.Struct, frozen=True, kw_only=True):
 @from_settings(*STORED)
 @reports(ShownFacts)
 def facts(thread: str, as_json: bool, **given: Any) -> None:
-    """List the statements that THREAD keeps apart from its history, each with the turn it came from."""
+    """List the facts that THREAD keeps apart from its history."""
     with changed_thread(thread, given) as it:
         found = it.facts()
         if as_json:
@@ -48,7 +48,7 @@ def facts(thread: str, as_json: bool, **given: Any) -> None:
 @from_settings(*STORED)
 @reports(Fact)
 def remember(thread: str, text: str, as_json: bool, **given: Any) -> None:
-    """Keep TEXT as a fact of THREAD, where no slide takes it away."""
+    """Keep TEXT as a fact of THREAD, which no slide takes away."""
     with changed_thread(thread, given) as it:
         fact = it.remember(text)
     if as_json:

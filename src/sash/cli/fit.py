@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import msgspec
 
 from sash.cli.answer import answer
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
-from sash.cli.output import output_option, put
+from sash.cli.output import output_option, written_to
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount
 from sash.window import Prepared
@@ -51,27 +50,24 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
 @reports(FittedSession)
 def fit(subject: str, wire: str | None, output: Path | None, as_json: bool, **given: Any) -> None:
     """
-    Print the request that SUBJECT would make now, within its budget.
+    Print the request that SUBJECT would make now.
 
-    What was done is said on stderr; with --json it is printed instead of the request. Nothing
-    is written when what may not be left out is already larger than the window.
+    It is within its budget, and its provider takes it. What was done is said on stderr; with
+    --json it is printed instead of the request. Nothing is written when what may not be left
+    out is already larger than the window.
     """
     reading = take_reading(given)
     settings = settings_of(given, *WINDOW, *STORED)
     with opened(subject, settings, reading) as it:
         prepared = it.prepared(wire or it.wire)
         if output is not None or not as_json:
-            put(_body(prepared), output)
+            with written_to(output) as into:
+                into.write(prepared.body + b"\n")
         told = _told(it, prepared, output)
     if as_json:
         answer(told)
     else:
         click.echo(_sentence(told), err=True)
-
-
-def _body(prepared: Prepared) -> Iterable[bytes]:
-    yield prepared.body
-    yield b"\n"
 
 
 def _told(it: Subject, prepared: Prepared, output: Path | None) -> FittedSession:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import IO
 
 import msgspec
@@ -18,8 +19,8 @@ from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Transcript, Usage, open_transcript
 from sash.window import Context, Prepared, Setup, Window
 
-PATIENCE = 200
-"""So many entries are looked at for the name of a model before one is taken for unknown."""
+AHEAD = 100
+"""So many entries are looked at for the name of a model before the first is counted."""
 
 Keep = Callable[["Told"], bool]
 
@@ -66,6 +67,8 @@ class Folded(msgspec.Struct, kw_only=True):
     transcript: Transcript | None = None
     times: dict[int, float] = msgspec.field(default_factory=dict)
     """When each turn was started, where that is known."""
+    moments: dict[int, float] = msgspec.field(default_factory=dict)
+    """When each message was said, by its position."""
     kept: list[Told] = msgspec.field(default_factory=list)
     """What was asked to be kept while reading."""
     reported: Usage | None = None
@@ -118,6 +121,11 @@ class Folded(msgspec.Struct, kw_only=True):
         """Whose JSON its messages are."""
         return self.transcript.wire if self.transcript is not None else "openai-chat"
 
+    @property
+    def setup(self) -> Setup:
+        """The model, the policy and what stands beside the conversation."""
+        return self.window.setup
+
     def prepared(self, wire: str) -> Prepared:
         """The request that it would make now."""
         return self.window.prepared(wire)
@@ -140,17 +148,15 @@ def tell_file(name: str, given: str | IO[bytes], settings: Settings, reading: Re
     """
     A session file, about to be gone through.
 
-    The model is the one that was set, or the first that the session names: it decides what
-    a token is, so it has to be known before the first message is counted.
+    The model is the one that was set, or the one that speaks most at the beginning: it decides
+    what a token is, so it has to be known before the first message is counted.
     """
     transcript = open_transcript(given, format=reading.format, part=reading.part)
     entries = transcript.messages(as_sent=reading.as_sent)
-    model, ahead = settings.text("model"), list[Entry]()
-    for entry in entries if not model else ():
-        ahead.append(entry)
-        model = entry.model or transcript.model
-        if model or len(ahead) >= PATIENCE:
-            break
+    # At least one is read: with it comes what the file says about itself.
+    ahead = list(islice(entries, 1 if settings.text("model") else AHEAD))
+    spoke = Counts(entry.model for entry in ahead if entry.model).most_common(1)
+    model = settings.text("model") or (spoke[0][0] if spoke else transcript.model)
     system = (transcript.system,) if transcript.system is not None else ()
     setup = Setup(model=model, policy=settings.policy(), system=system, tools=transcript.tools)
     return Telling(name=name, setup=setup, entries=chain(ahead, entries), transcript=transcript)
@@ -163,8 +169,9 @@ def fold(telling: Telling, keep: Keep | None = None) -> Folded:
         for told in placed(telling.entries):
             entry = told.entry
             folded.window.add(entry.message, entry.at)
-            if entry.at is not None and told.turn not in folded.times:
-                folded.times[told.turn] = entry.at
+            if entry.at is not None:
+                folded.moments[told.position] = entry.at
+                folded.times.setdefault(told.turn, entry.at)
             if entry.usage is not None:
                 folded.reported = entry.usage
             folded.messages += entry.kind in ("message", "injected")

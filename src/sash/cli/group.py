@@ -40,8 +40,32 @@ COMMANDS = {
 """Name of a command: the `module:function` that it is."""
 
 
+SECTIONS = {
+    "Look into a session or a thread": "show context explain pressure count replay search expand",
+    "Make something of it": "fit convert import export",
+    "Change a stored thread": "threads compact undo pin unpin remember facts mark rewind fork",
+    "Run": "serve wrap worker key chat",
+    "Set up and look after": "config statusline completion doctor backup bench",
+}
+"""How `sash --help` groups the commands; one that stands nowhere is listed with the last."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports only the one that runs."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, by what they are for."""
+        rest = dict.fromkeys(self.list_commands(ctx))
+        sections = {title: [name for name in names.split() if name in rest] for title, names in SECTIONS.items()}
+        placed = {name for names in sections.values() for name in names}
+        sections[next(reversed(sections))] += [name for name in rest if name not in placed]
+        limit = formatter.width - 6 - max(map(len, rest))
+        for title, names in sections.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(limit)) for name, command in commands if command is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Every command, in the order of the table."""

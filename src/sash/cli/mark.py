@@ -13,7 +13,7 @@ from sash.cli.changing import changed_thread, changing, tell
 @changing
 @click.argument("label", default="")
 def mark(thread: str, label: str, as_json: bool, **given: Any) -> None:
-    """Mark the end of THREAD as it is now, so that `sash rewind` can come back to it."""
+    """Mark the end of THREAD, so that `sash rewind` finds back."""
     with changed_thread(thread, given) as it:
         event = it.mark(label)
         name = f" as {label!r}" if label else ""
@@ -25,7 +25,7 @@ def mark(thread: str, label: str, as_json: bool, **given: Any) -> None:
 @click.argument("label", required=False)
 def rewind(thread: str, label: str | None, as_json: bool, **given: Any) -> None:
     """
-    Go back in THREAD to the newest mark, or to the newest one with that LABEL.
+    Go back in THREAD to a mark: the newest, or the newest with LABEL.
 
     What was said since leaves the window; the log keeps it, and `sash undo` brings it back.
     """

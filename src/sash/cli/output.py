@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
@@ -19,23 +21,26 @@ def output_option(command: Command) -> Command:
     return click.option("-o", "--output", type=kind, metavar="FILE", help="Write here, not to stdout.")(command)
 
 
-def put(pieces: Iterable[bytes], path: Path | None) -> None:
-    """Writes the pieces; a file takes its name when all of it is written, so that nobody reads half of one."""
+@contextmanager
+def written_to(path: Path | None) -> Iterator[IO[bytes]]:
+    """Where to write; a file takes its name when all of it is written, so that nobody reads half of one."""
     if path is None:
-        for piece in pieces:
-            click.echo(piece, nl=False)
+        sys.stdout.flush()
+        yield sys.stdout.buffer
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-        if path.exists():
-            Path(name).chmod(path.stat().st_mode & 0o777)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
+            yield file
+        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else _usual_mode())
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _usual_mode() -> int:
+    """What a new file would have got: temporary ones are their owner's alone."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask

@@ -14,9 +14,9 @@ from sash.cli.changing import changed_thread, changing, tell
 @click.argument("turn", type=click.IntRange(0))
 def pin(thread: str, turn: int, as_json: bool, **given: Any) -> None:
     """
-    Keep TURN of THREAD in the window; one that had left comes back.
+    Keep TURN of THREAD in the window.
 
-    Pinned turns take at most pin_tokens together.
+    One that had left comes back. Pinned turns take at most pin_tokens together.
     """
     with changed_thread(thread, given) as it:
         tell(it, it.pin(turn), as_json=as_json, words=f"Turn {turn} is pinned.")

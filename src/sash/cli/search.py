@@ -54,11 +54,11 @@ class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
 @reports(FoundMessages)
 def search(text: str, subject: str | None, limit: int, as_json: bool, **given: Any) -> None:
     """
-    Find TEXT in the stored threads, or in SUBJECT alone: a thread, a session file, claude:latest.
+    Find messages in the stored threads, or in SUBJECT alone.
 
-    A message is found when all words of TEXT stand in it; nothing in TEXT has a special meaning,
-    and case does not matter. The newest come first.
-    The exit code is 1 where nothing was found.
+    SUBJECT is a thread, a session file, or claude:latest. A message is found when all words of
+    TEXT stand in it; nothing in TEXT has a special meaning, and case does not matter. The
+    newest come first. The exit code is 1 where nothing was found.
     """
     reading = take_reading(given)
     settings = settings_of(given, *STORED)

@@ -17,7 +17,7 @@ from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.spoken import OpenedTurn, messages_of, print_messages
-from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
+from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
 from sash.core.explain import ExplainedTurn, Explanation, State
 from sash.core.tokens import TokenCount, short
@@ -73,20 +73,30 @@ class ShownTurns(msgspec.Struct, frozen=True, kw_only=True):
 @reports(ShownTurns)
 def show(subject: str | None, **given: Any) -> None:
     """
-    Show the turns of SUBJECT: a session file, claude:latest, or `-` for standard input.
+    Show the turns of a session or thread, and what the model sees.
 
-    Above the line stands what the model does not see any more, below it what it sees. Without
-    SUBJECT, the newest sessions of the tools found on this machine are offered.
+    SUBJECT is a session file, a session of a tool (claude:latest, pi:2), the name of a stored
+    thread, or `-` for standard input. Above the line stands what the model does not see any
+    more, below it what it sees. Without SUBJECT, the newest sessions of the tools found on this
+    machine are offered.
     """
     settings = settings_of(given, *WINDOW, *STORED)
-    number = given["number"]
-    with opened(subject, settings, take_reading(given), turn=number) as it:
+    number, as_json = given["number"], given["as_json"]
+    begins = None if as_json or number is not None else _print_name
+    with opened(subject, settings, take_reading(given), Wanted(turn=number, begins=begins)) as it:
         if number is not None:
-            _open(it, number, as_json=given["as_json"])
-        elif given["as_json"]:
+            _open(it, number, as_json=as_json)
+        elif as_json:
             answer(_shown(it))
         else:
             _print(it, messages=given["messages"], last=given["last"])
+
+
+def _print_name(name: str, title: str) -> None:
+    """The first line, at once: a long session takes a moment."""
+    out = screen()
+    out.say(out.cut(f"{clean(near(name))}{f': {clean(title)}' if title else ''}", out.width), "bold")
+    out.stream.flush()
 
 
 def _shown(it: Subject) -> ShownTurns:
@@ -146,8 +156,6 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
 
 def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
     said = sum(turn.messages for turn in explained.turns)
-    title = f"{clean(near(it.name))}" + (f": {clean(it.title)}" if it.title else "")
-    out.say(out.cut(title, out.width), "bold")
     parts = [it.kind, clean(it.model), f"{len(explained.turns):,} turns, {said:,} messages"]
     if it.compactions:
         parts.append(f"compacted {it.compactions} {'time' if it.compactions == 1 else 'times'} by the tool")

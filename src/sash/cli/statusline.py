@@ -60,9 +60,10 @@ class Status(msgspec.Struct, frozen=True):
 @click.option("--color/--no-color", default=None, help="Colour by how full the window is.")
 def statusline(color: bool | None) -> None:
     """
-    Print one line about a Claude Code session, from the JSON that it gives on standard input.
+    Print one line about a Claude Code session.
 
-    In ~/.claude/settings.json:
+    Takes the JSON that Claude Code gives its status line on standard input. In
+    ~/.claude/settings.json:
 
     \b
         {"statusLine": {"type": "command", "command": "sash statusline --color"}}

@@ -22,7 +22,7 @@ from sash.store.url import default_path
 from sash.thread import Thread, thread_of
 from sash.thread.log import message_of
 from sash.transcripts import Damage, Entry, Usage
-from sash.window import Context, Prepared
+from sash.window import Context, Prepared, Setup
 
 
 class Stored:
@@ -54,13 +54,28 @@ class Stored:
         return self.thread.window.counter
 
     @cached_property
+    def _when(self) -> list[tuple[int, int, float]]:
+        """Position and turn of each message, with when it was said."""
+        return [
+            (event.seq - 1, event.turn, event.at)
+            for event in self.thread.events()
+            if event.kind == "message" and event.at is not None
+        ]
+
+    @property
+    def moments(self) -> Mapping[int, float]:
+        """When each message was said, by its position."""
+        return {position: at for position, _, at in self._when}
+
+    @property
     def times(self) -> Mapping[int, float]:
         """When each turn was started."""
-        found: dict[int, float] = {}
-        for event in self.thread.events():
-            if event.kind == "message" and event.at is not None:
-                found.setdefault(event.turn, event.at)
-        return found
+        return {turn: at for _, turn, at in reversed(self._when)}
+
+    @property
+    def setup(self) -> Setup:
+        """The model, the policy and what stands beside the conversation."""
+        return self.thread.setup
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""

@@ -21,7 +21,7 @@ from sash.errors import NotFound
 from sash.settings import Settings
 from sash.transcripts import FORMATS, Damage, Usage
 from sash.transcripts.places import Session, session_named
-from sash.window import Context, Prepared
+from sash.window import Context, Prepared, Setup
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -86,6 +86,14 @@ class Subject(Protocol):
     @property
     def wire(self) -> str:
         """Whose JSON its messages are."""
+
+    @property
+    def setup(self) -> Setup:
+        """The model, the policy and what stands beside the conversation."""
+
+    @property
+    def moments(self) -> Mapping[int, float]:
+        """When each message was said, by its position."""
 
     def prepared(self, wire: str) -> Prepared:
         """The request that it would make now."""
@@ -153,31 +161,48 @@ def take_reading(given: dict[str, Any]) -> Reading:
     )
 
 
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted of a subject beside its window."""
+
+    turn: int | None = None
+    """The messages of this turn are kept."""
+    everything: bool = False
+    """All messages are kept."""
+    begins: Callable[[str, str], None] | None = None
+    """Is told the name and the title of a session that can be read, before all of it is."""
+
+    def keep(self) -> Keep | None:
+        """What stays of a file that is read once."""
+        if self.everything:
+            return _all
+        return None if self.turn is None else lambda told: told.turn == self.turn
+
+
+WINDOW_ONLY = Wanted()
+
+
 @contextmanager
-def opened(
-    name: str | None, settings: Settings, reading: Reading, *, turn: int | None = None, everything: bool = False
-) -> Iterator[Subject]:
+def opened(name: str | None, settings: Settings, reading: Reading, wanted: Wanted = WINDOW_ONLY) -> Iterator[Subject]:
     """
     The subject of that name, open as long as it is looked at.
 
-    Of a file that is read once, only the window stays; with a `turn`, that turn's messages
-    too, and with `everything`, all of them. A stored thread is shown as it is stored, unless a
-    flag asks what another policy would do.
+    Of a file that is read once, only the window stays, and what is wanted. A stored thread is
+    shown as it is stored, unless a flag asks what another policy would do.
     """
-    keep: Keep | None = None
-    if everything:
-        keep = _all
-    elif turn is not None:
-        keep = lambda told: told.turn == turn  # noqa: E731 - a name for it would say less
     place = _of_session(chosen()) if name is None else located(name, settings)
     if place is not None:
-        yield fold(tell_file(place.name, place.given(), settings, place.reading(reading)), keep)
+        telling = tell_file(place.name, place.given(), settings, place.reading(reading))
+        if wanted.begins is not None:
+            wanted.begins(telling.name, telling.transcript.title if telling.transcript is not None else "")
+        yield fold(telling, wanted.keep())
         return
     from sash.cli.stored import Stored, stored_thread, tell_thread
 
     assert name is not None
     with stored_thread(name.removeprefix(THREAD), settings) as thread:
-        yield fold(tell_thread(thread, settings), keep) if settings.asked() else Stored(thread)
+        if wanted.begins is not None:
+            wanted.begins(thread.name, "")
+        yield fold(tell_thread(thread, settings), wanted.keep()) if settings.asked() else Stored(thread)
 
 
 @contextmanager
