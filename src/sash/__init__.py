@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
     from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
-    from sash.transcripts import Entry, Transcript, open_transcript
+    from sash.transcripts import Entry, Heading, Transcript, open_transcript, write_transcript
     from sash.window import Context, Prepared, Report
 else:
     from sash.names import __getattr__  # noqa: F401  (Python asks it for names that are not there yet)
@@ -78,6 +78,7 @@ __all__ = [
     "Entry",
     "Fitted",
     "Frame",
+    "Heading",
     "InvalidMessage",
     "InvalidName",
     "InvalidPolicy",
@@ -133,4 +134,5 @@ __all__ = [
     "fit",
     "open",
     "open_transcript",
+    "write_transcript",
 ]

@@ -21,6 +21,8 @@ _HOMES = {
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
     "sash.transcripts": ("Entry", "Transcript", "open_transcript"),
+    "sash.summarize": ("Summarizer",),
+    "sash.transcripts": ("Entry", "Heading", "Transcript", "open_transcript", "write_transcript"),
     "sash.thread": ("Appended", "Thread", "Verification", "open"),
     "sash.window": ("Context", "Prepared", "Report"),
 }

@@ -23,6 +23,7 @@ from sash.transcripts.source import Source
 from sash.wire import json_text, read_tools, wire_named
 
 _any = msgspec.json.Decoder(Any)
+_one = msgspec.json.Decoder(msgspec.Raw)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _HOLDS = ("messages", "input", "output", "conversations", "traj", "history")
 
@@ -227,7 +228,7 @@ def is_lines(source: Source) -> bool:
     """Whether a file holds several JSON values, one a line."""
     for seen, (_, text) in enumerate(lines(source, About())):
         try:
-            msgspec.json.decode(text)
+            _one.decode(text)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return seen > 0
         if seen:

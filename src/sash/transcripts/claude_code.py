@@ -23,7 +23,7 @@ from sash.transcripts.entry import Entry, Part, Usage
 from sash.transcripts.lines import Record, records
 from sash.transcripts.moment import moment
 from sash.transcripts.source import Source
-from sash.wire import json_text
+from sash.wire import json_text, wire_named
 
 NAME = "claude-code"
 WIRE = "anthropic"
@@ -47,8 +47,15 @@ class _Said(msgspec.Struct, gc=False):
     usage: _Usage | None = None
 
 
+class _Beside(msgspec.Struct, gc=False):
+    """What sash wrote beside a line, since the format has no place for it."""
+
+    message: msgspec.Raw = json_text.ABSENT
+
+
 class _Line(msgspec.Struct, gc=False, rename="camel"):
     type: str = ""
+    sash: _Beside | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
     timestamp: Any = None
@@ -373,6 +380,8 @@ class _Reading:
 
     def _entry(self, record: Record[_Line], message: Message, **more: Any) -> Entry:
         line = record.value
+        if line.sash is not None and json_text.present(line.sash.message):
+            message = wire_named(WIRE).read_message(bytes(line.sash.message))
         return Entry(message=message, at=moment(line.timestamp), line=record.line, key=line.uuid or "", **more)
 
 

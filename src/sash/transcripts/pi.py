@@ -7,7 +7,7 @@ Versions 1 to 3. The first has no ids: its entries follow each other. Content is
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from sash.transcripts.entry import Entry, Part, Usage
 from sash.transcripts.lines import Record, records
 from sash.transcripts.moment import moment
 from sash.transcripts.source import Source
-from sash.wire import json_text
+from sash.wire import json_text, wire_named
 
 NAME = "pi"
 WIRE = "anthropic"
@@ -64,8 +64,18 @@ class _Said(msgspec.Struct, gc=False, rename="camel"):
     summary: str | None = None
 
 
+class _Beside(msgspec.Struct, gc=False, rename={"joins": "with"}):
+    """What sash wrote beside an entry, since pi has no place for it."""
+
+    message: msgspec.Raw = json_text.ABSENT
+    """The message as it was before it was told in pi's blocks."""
+    joins: str | None = None
+    """The entry whose message this one is a part of."""
+
+
 class _Line(msgspec.Struct, gc=False, rename="camel"):
     type: str = ""
+    sash: _Beside | None = None
     id: str | None = None
     parent_id: str | None = None
     version: int | None = None
@@ -124,26 +134,67 @@ class _Path(msgspec.Struct):
 
 def read(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
     """The entries of the current branch, or of the one that ends with the entry named."""
-    path, as_sent = _path(source, asked.part, about), asked.as_sent
-    reading = _Reading(about)
-    place = -1
-    if as_sent and path.compaction >= 0:
+    path = _path(source, asked.part, about)
+    if asked.as_sent and path.compaction >= 0:
         yield from _summary(source, path.compaction)
+    yield from _joined(_on(path, source, about, asked), _Reading(about), as_sent=asked.as_sent)
+
+
+def reread(texts: Sequence[bytes]) -> list[Message]:
+    """The messages that entries give when they are read: what a writer holds against what it was given."""
+    found = (Record(0, _line.decode(text), text) for text in texts)
+    return [entry.message for entry in _joined(found, _Reading(About()), as_sent=False)]
+
+
+def _on(path: _Path, source: Source, about: About, asked: Asked) -> Iterator[Record[_Line]]:
+    """The records of the branch that is read, the header among them."""
+    place = -1
     for record in records(source, about, _line):
         line = record.value
         if line.type == "session":
-            reading.heading(line)
+            yield record
             continue
         place += 1
         if place >= len(path.on) or not path.on[place]:
             about.skipped["other branch"] += 1
-            continue
-        if as_sent and (line.type == "compaction" or place < path.kept):
-            continue
+        elif not asked.as_sent or (line.type != "compaction" and place >= path.kept):
+            yield record
+
+
+def _joined(found: Iterable[Record[_Line]], reading: _Reading, *, as_sent: bool) -> Iterator[Entry]:
+    """The entries of records; of a message that was told in several of them, one."""
+    held: Entry | None = None
+    whole = False
+    for record in found:
+        beside = record.value.sash or _Beside()
         try:
-            yield from (entry for entry in reading.entries(record) if not as_sent or entry.kind != "note")
+            if held is not None and beside.joins and beside.joins == held.key:
+                if not whole:
+                    held = _together(held, reading.entries(record))
+                continue
+            for entry in reading.entries(record):
+                if held is not None:
+                    yield held
+                held, whole = entry, json_text.present(beside.message)
+                if whole:
+                    source = bytes(beside.message)
+                    held = msgspec.structs.replace(held, message=wire_named(WIRE).read_message(source))
+                if as_sent and held.kind == "note":
+                    held = None
         except InvalidMessage as error:
-            about.hurt(record.line, f"no message: {error}")
+            reading.about.hurt(record.line, f"no message: {error}")
+    if held is not None:
+        yield held
+
+
+def _together(held: Entry, more: Iterable[Entry]) -> Entry:
+    """One message out of two: its blocks, then theirs."""
+    blocks = [block for entry in (held, *more) for block in _content_of(entry.message)]
+    return msgspec.structs.replace(held, message=spoken.anthropic(held.message.role, blocks))
+
+
+def _content_of(message: Message) -> list[bytes]:
+    return json_text.items(json_text.fields(message.source)["content"])
 
 
 def _summary(source: Source, place: int) -> Iterator[Entry]:
@@ -214,7 +265,7 @@ class _Reading:
     def __init__(self, about: About) -> None:
         self.about = about
 
-    def heading(self, line: _Line) -> None:
+    def _heading(self, line: _Line) -> None:
         about = self.about
         about.id = about.id or line.id or ""
         about.cwd = about.cwd or line.cwd or ""
@@ -225,6 +276,8 @@ class _Reading:
     def entries(self, record: Record[_Line]) -> Iterator[Entry]:
         line = record.value
         match line.type:
+            case "session":
+                self._heading(line)
             case "message" if line.message is not None:
                 yield from self._said(record, line.message)
             case "compaction":

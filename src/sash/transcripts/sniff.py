@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from sash.errors import UnreadableTranscript
 from sash.transcripts.about import About
@@ -13,6 +12,7 @@ from sash.transcripts.document import document
 from sash.transcripts.source import Source
 from sash.wire.json_text import mend_surrogates
 
+_whole = json.JSONDecoder(parse_int=str, parse_float=str)
 SQLITE = b"SQLite format 3\0"
 _LINES = 50
 """So many lines are looked at; what comes first tells nearly always."""
@@ -118,8 +118,9 @@ def _of_document(source: Source) -> str:
 
 def _decoded(text: bytes) -> Any:
     try:
-        return msgspec.json.decode(mend_surrogates(text))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # Python's own parser takes numbers of any size.
+        return _whole.decode(mend_surrogates(text).decode())
+    except (ValueError, RecursionError):
         return None
 
 

@@ -57,8 +57,9 @@ class Source:
         if self._head is None:
             self._head = b""
             for chunk in self.chunks(HEAD):
-                self._head = chunk
-                break
+                self._head += chunk
+                if len(self._head) >= HEAD:
+                    break
         return self._head
 
     def whole(self, most: int) -> bytes:
@@ -79,7 +80,8 @@ class Source:
         with self._raw() as raw, _unpacked(raw) as stream:
             while left > 0:
                 try:
-                    chunk = _exactly(stream, min(length, left))
+                    # Unpacked in small steps: of a torn file, all that was whole is given out before the error.
+                    chunk = _some(stream) if self.packed else _exactly(stream, min(length, left))
                 except (OSError, EOFError, zlib.error, ValueError) as error:
                     self.broken = f"cannot be read from here on: {error}"
                     return
@@ -177,6 +179,11 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb")
     except OSError as error:
         raise UnreadableTranscript(str(path), error.strerror or str(error)) from None
+
+
+def _some(stream: IO[bytes]) -> bytes:
+    part: bytes = getattr(stream, "read1", stream.read)(HEAD)
+    return part
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes:

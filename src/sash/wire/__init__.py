@@ -1,5 +1,6 @@
 """Pure: each provider's JSON to messages and back, lossless; its rules, checks and repairs."""
 
+from sash.wire.carry_over import Carried, carry_over
 from sash.wire.check import Problem, check
 from sash.wire.conversation import Conversation, Repair, Tool
 from sash.wire.prepare import Preparing, Sent, prepare
@@ -12,6 +13,7 @@ from sash.wire.write import carry_tools, replaced, stands_apart, write, write_fi
 __all__ = [
     "WIRES",
     "Body",
+    "Carried",
     "Conversation",
     "Preparing",
     "Problem",
@@ -21,6 +23,7 @@ __all__ = [
     "Sent",
     "Tool",
     "Wire",
+    "carry_over",
     "carry_tools",
     "check",
     "model_of",
