@@ -20,7 +20,6 @@ _HOMES = {
     "sash.core.tokens": ("TokenCount",),
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
-    "sash.transcripts": ("Entry", "Transcript", "open_transcript"),
     "sash.summarize": ("Summarizer",),
     "sash.transcripts": ("Entry", "Heading", "Transcript", "open_transcript", "write_transcript"),
     "sash.thread": ("Appended", "Thread", "Verification", "open"),

@@ -64,7 +64,7 @@ def check_valid(fitted: Fitted, wire: str) -> None:
 
 
 def chats() -> Iterator[History]:
-    yield from tau_bench()[:: 1 if SOAK else 20]
+    yield from tau_bench(1 if SOAK else 20)
     yield from swe_agent()
     yield from openhands()
 

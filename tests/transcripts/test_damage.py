@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sash.errors import UnknownFormat, UnknownTranscript, UnreadableTranscript
@@ -101,6 +101,7 @@ def test_what_is_no_transcript_is_refused_with_a_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=40)
 @given(content=st.binary(max_size=300))
 def test_any_bytes_are_read_in_any_format_without_a_crash(name: str, content: bytes) -> None:
     transcript, entries = read(content, name)

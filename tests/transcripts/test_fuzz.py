@@ -41,7 +41,7 @@ def replaced(node: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(choice=st.data())
 def test_a_record_with_anything_in_any_place_is_read_or_listed(name: str, choice: st.DataObject) -> None:
     records = SAMPLES[name]
@@ -49,11 +49,11 @@ def test_a_record_with_anything_in_any_place_is_read_or_listed(name: str, choice
     changed = replaced(records, path, choice.draw(st.just(...) | ANYTHING))
     by_line = name not in ("gemini", "sharegpt", "swe-agent", "openai-chat", "openai-responses", "anthropic")
     lines = "\n".join(json.dumps(record) for record in changed) if by_line else json.dumps(changed[0] if changed else 0)
-    for as_sent in (False, True):
-        transcript = open_transcript(io.BytesIO(lines.encode()), format=name)
-        entries = list(transcript.messages(as_sent=as_sent))
-        for writer in WRITERS:
-            write_transcript(entries, writer, io.BytesIO())
+    transcript = open_transcript(io.BytesIO(lines.encode()), format=name)
+    list(transcript.messages(as_sent=True))
+    entries = list(transcript.messages())
+    for writer in WRITERS:
+        write_transcript(entries, writer, io.BytesIO())
 
 
 def test_every_format_but_the_database_has_a_sample() -> None:
