@@ -138,3 +138,17 @@ def test_a_tenant_can_be_forgotten_altogether(store: Store, tenant: str, other: 
 def test_every_error_of_a_store_is_one_of_ours() -> None:
     assert issubclass(NotFound, StoreError)
     assert issubclass(StoreError, SashError)
+
+
+def test_a_thread_has_a_title_that_may_change_and_knows_when_it_was_used(store: Store, tenant: str) -> None:
+    made = store.create(tenant, "thread", b"{}")
+    assert made.title == ""
+    assert made.created > 1_700_000_000
+    store.put_title(tenant, made.id, "Fix \0 the build")
+    store.append(tenant, made.id, entry(said("hello")))
+    row = store.thread(tenant, made.id)
+    assert row.title.startswith("Fix ")
+    assert row.created == made.created <= row.updated
+    assert store.threads(tenant)[0].title == row.title
+    with pytest.raises(NotFound):
+        store.put_title("somebody else", made.id, "mine")

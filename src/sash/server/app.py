@@ -18,9 +18,10 @@ from starlette.routing import Route as StarletteRoute
 from starlette.staticfiles import StaticFiles
 
 from sash.errors import SashError
-from sash.server import health
+from sash.server import acting, health, looking, threads, turns
 from sash.server.backend import Backend
 from sash.server.body import decoded, query_of, read_body
+from sash.server.camel import camelled
 from sash.server.dialect import told_as
 from sash.server.fault import Fault, fault_of
 from sash.server.guard import Guard
@@ -37,7 +38,8 @@ PAGE = Path(__file__).parent / "page"
 
 def every_route() -> tuple[Route, ...]:
     """The API, all of it."""
-    return (*health.ROUTES, DESCRIPTION, *PROXY_ROUTES)
+    ours = (*threads.ROUTES, *turns.ROUTES, *looking.ROUTES, *acting.ROUTES, *health.ROUTES, DESCRIPTION)
+    return (*ours, *PROXY_ROUTES)
 
 
 def application(setup: ServerSetup | None = None, *, store: Store | None = None) -> Starlette:
@@ -93,7 +95,7 @@ class _Answering:
             return told_as(route.dialect, fault_of(error))
         if isinstance(answer, Response):
             return answer
-        body = b"" if answer is None else msgspec.json.encode(answer)
+        body = b"" if answer is None else msgspec.json.encode(camelled(answer))
         return Response(body, route.status, {"cache-control": "no-store"}, "application/json" if body else None)
 
     async def _read(self, request: Request) -> Asked[Any, Any]:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
+from sash.core.turn import TITLE_LENGTH
+from sash.providers import Provider
+from sash.server.answering import Answering
+from sash.server.handles import Handles, id_of
 from sash.server.keys import Doorkeeper
-from sash.server.metrics import Metrics
+from sash.server.metrics import Level, Metrics
+from sash.server.pressing import Glance, Glances, glance_at
 from sash.server.proxy import Passed, Proxy
+from sash.server.runner import Runner
 from sash.server.setup import ServerSetup
-from sash.store import Store, open_store
+from sash.server.tracing import Tracing
+from sash.store import Store, ThreadRow, open_store
+from sash.thread import Thread
+from sash.window import Prepared
 
 T = TypeVar("T")
 
@@ -23,19 +34,27 @@ THREADS = 64
 
 
 class Backend:
-    """Store, keys, numbers: one of each for all requests of a process."""
+    """Store, keys, provider, running turns, numbers: one of each for all requests of a process."""
 
     def __init__(self, setup: ServerSetup, store: Store | None = None) -> None:
         self.setup = setup
+        self.answering = Answering(setup)
         self.store = open_store(setup.store) if store is None else store
+        self.handles = Handles(self.store)
         self.metrics = Metrics()
+        self.tracing = Tracing()
         self.doorkeeper = Doorkeeper(self.store, owner_key=os.environ.get("SASH_API_KEY", ""))
         self.proxy = Proxy(setup.proxy, on_passed=self._note)
+        self.runner = Runner(self)
+        self._glances = Glances(lambda row: glance_at(self.handles.of(row)))
         self.draining = False
         """Whether it has been told to stop: what runs may end, nothing new begins."""
         self.when_running: Callable[[], None] | None = None
         """Told once requests can be answered."""
+        self.now, self.clock = time.time, time.perf_counter
         self._limiter: anyio.CapacityLimiter | None = None
+        started = time.time()
+        self.metrics.ask(Level("sash_started_seconds", "When the process started"), lambda: started)
 
     async def call(self, work: Callable[[], T]) -> T:
         """Run something that waits for a disk or a database, in a thread of its own."""
@@ -57,19 +76,54 @@ class Backend:
         if passed.status >= 500:
             self.metrics.upstream_errors.add(kind, str(passed.status))
 
+    def id_of_thread(self, thread: Thread) -> str:
+        """As clients know it."""
+        return id_of(ThreadRow(id=thread.id, tenant=thread.tenant, name=thread.name))
+
+    def wire_of(self, thread: Thread) -> str:
+        """How its requests are written: one prompt of text where its policy keeps recent turns only, as seed 004."""
+        return "flat" if thread.setup.policy.recent_turns else self.answering.usual.wire
+
+    def request_of(self, prepared: Prepared, provider: Provider) -> Mapping[str, Any]:
+        """The request as the provider takes it; a flat prompt is said by the user."""
+        if prepared.wire != "flat":
+            return prepared.request
+        assert provider.wire in ("openai-chat", "anthropic")
+        return {"messages": [{"role": "user", "content": prepared.request["prompt"]}]}
+
+    def glance(self, row: ThreadRow) -> Glance:
+        """What a list shows of a thread."""
+        return self._glances.at(row)
+
+    def troubles(self, tenant: str) -> dict[int, str]:
+        """The threads whose summaries fail, and why."""
+        return {trouble.thread: trouble.error for trouble in self.store.troubles(tenant)}
+
+    def entitle(self, thread: Thread, row: ThreadRow) -> None:
+        """Call a thread without a title by its first words."""
+        if not row.title and not self.store.thread(row.tenant, row.id).title:
+            titles = [turn.title for turn in thread.turns() if turn.number > 0 and turn.title]
+            if titles:
+                self.store.put_title(row.tenant, row.id, titles[0][:TITLE_LENGTH])
+
     async def drain(self) -> None:
         """Let running turns end by themselves for a while, then end them."""
-        await anyio.sleep(self.setup.drain_seconds)
+        await self.runner.drain(self.setup.drain_seconds)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """From the first request to the last."""
+        await self.call(self.runner.recover)
+        sweeping = asyncio.create_task(self.runner.sweep())
         if self.when_running is not None:
             self.when_running()
         try:
             yield
         finally:
-            # Whatever ends us, the store is closed in order.
+            sweeping.cancel()
+            # Whatever ends us, turns are stored as interrupted and the store is closed in order.
             with anyio.CancelScope(shield=True):
                 await self.proxy.close()
+                await self.runner.end_all("interrupted")
+                await self.answering.close()
                 await anyio.to_thread.run_sync(self.store.close)

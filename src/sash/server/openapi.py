@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from sash.server.camel import camelled_schema
 from sash.server.fault import STATUS, Code, ErrorAnswer
 from sash.server.route import MEDIA_TYPES, Route
 from sash.version import __version__
@@ -60,7 +61,7 @@ def described(routes: Iterable[Route]) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": camelled_schema(components),
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "A key from `sash key new`."}
             },

@@ -94,7 +94,8 @@ class MemoryStore(MemoryRuns):
             if self._named(tenant, name) is not None:
                 raise ThreadExists(name)
             self._last_id += 1
-            row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at)
+            now = time.time()
+            row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at, created=now, updated=now)
             self._threads[tenant, row.id] = _Thread(row, setup)
             return row
 
@@ -115,6 +116,12 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             rows = [kept.row for (owner, _), kept in self._threads.items() if owner == tenant]
         return [row for row in reversed(rows) if before is None or row.id < before][:limit]
+
+    def put_title(self, tenant: str, thread: int, title: str) -> None:
+        """What people call it from now on."""
+        with self._lock:
+            kept = self._of(tenant, thread)
+            kept.row = msgspec.structs.replace(kept.row, title=storable(title))
 
     def setup(self, tenant: str, thread: int) -> bytes:
         """What the thread was created with."""
@@ -173,7 +180,9 @@ class MemoryStore(MemoryRuns):
         if entry.checkpoint is not None:
             kept.checkpoint = last, entry.checkpoint
         kept.postings += entry.postings
-        kept.row = msgspec.structs.replace(kept.row, last_seq=last, boundary=boundary, covered=covered)
+        kept.row = msgspec.structs.replace(
+            kept.row, last_seq=last, boundary=boundary, covered=covered, updated=time.time()
+        )
         return Appended(first, last)
 
     def appended(self, tenant: str, thread: int, key: Key) -> Appended | None:

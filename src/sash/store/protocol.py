@@ -47,6 +47,9 @@ class Store(Runs, Protocol):
     def threads(self, tenant: str, *, before: int | None = None, limit: int = 50) -> list[ThreadRow]:
         """Newest first; to go on, those with an id `before` the last one shown."""
 
+    def put_title(self, tenant: str, thread: int, title: str) -> None:
+        """What people call it from now on."""
+
     def setup(self, tenant: str, thread: int) -> bytes:
         """What the thread was created with."""
 

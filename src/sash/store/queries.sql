@@ -4,17 +4,22 @@
 INSERT INTO thread (tenant, name, said_at, made_us) VALUES (:tenant, :name, :at, now_us())
 ON CONFLICT (tenant, name) DO NOTHING RETURNING id;
 
+-- name: put_title
+UPDATE thread SET title = :title WHERE tenant = :tenant AND id = :thread RETURNING id;
+
 -- name: add_setup
 INSERT INTO setup (thread, tenant, body) VALUES (:thread, :tenant, :body);
 
 -- name: find_thread
-SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread WHERE tenant = :tenant AND name = :name;
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
+WHERE tenant = :tenant AND name = :name;
 
 -- name: thread
-SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread WHERE tenant = :tenant AND id = :thread;
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
+WHERE tenant = :tenant AND id = :thread;
 
 -- name: threads
-SELECT id, tenant, name, said_at, last_seq, boundary, covered FROM thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
 
 -- name: setup

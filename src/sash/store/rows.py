@@ -26,6 +26,12 @@ class ThreadRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of its newest frame: number of the first live turn."""
     covered: int = 0
     """Turns before this number are covered by its summary. Below the boundary a summary is due."""
+    title: str = ""
+    """What people call it."""
+    created: float = 0.0
+    """By the store's clock, in seconds since 1970."""
+    updated: float = 0.0
+    """When its newest event was stored."""
 
 
 class FrameRow(msgspec.Struct, frozen=True, kw_only=True):

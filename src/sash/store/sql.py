@@ -129,7 +129,7 @@ class SqlStore(SqlRuns, ABC):
                 raise ThreadExists(name)
             [[thread]] = made
             run.run("add_setup", tenant=tenant, thread=thread, body=setup)
-            return ThreadRow(id=thread, tenant=tenant, name=name, at=at)
+            return thread_of(_row_of(run, tenant, thread))
 
         return self._write(tenant, work)
 
@@ -151,6 +151,13 @@ class SqlStore(SqlRuns, ABC):
         since = LAST if before is None else before
         found = self._ask("threads", tenant=tenant, before=since, limit=limit)
         return [thread_of(row) for row in found]
+
+    def put_title(self, tenant: str, thread: int, title: str) -> None:
+        """What people call it from now on."""
+        tenant_name(tenant)
+        put = {"tenant": tenant, "thread": thread, "title": storable(title)}
+        if not self._write(tenant, lambda run: run.rows("put_title", **put)):
+            raise NotFound("thread", thread)
 
     def setup(self, tenant: str, thread: int) -> bytes:
         """What the thread was created with."""

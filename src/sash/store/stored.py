@@ -74,8 +74,19 @@ def values_of(event: Event, at: dict[str, Any], *, seq: int, made_us: int) -> di
 
 def thread_of(row: Row) -> ThreadRow:
     """A thread as it stands."""
-    number, tenant, name, at, last_seq, boundary, covered = row
-    return ThreadRow(id=number, tenant=tenant, name=name, at=at, last_seq=last_seq, boundary=boundary, covered=covered)
+    number, tenant, name, at, last_seq, boundary, covered, title, made_us, last_us = row
+    return ThreadRow(
+        id=number,
+        tenant=tenant,
+        name=name,
+        at=at,
+        last_seq=last_seq,
+        boundary=boundary,
+        covered=covered,
+        title=title,
+        created=made_us / 1e6,
+        updated=max(made_us, last_us) / 1e6,
+    )
 
 
 def frame_of(row: Row) -> FrameRow:

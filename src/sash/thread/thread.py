@@ -216,6 +216,11 @@ class Thread:
         with self._lock:
             return self._tail.current().window.context()
 
+    def window(self) -> Window:
+        """The window as it stands now, to look at and to try things on: a copy that goes on by itself."""
+        with self._lock:
+            return self._tail.current().window.copy()
+
     def pressure(self) -> Pressure:
         """How full the window is."""
         return self.context().pressure
@@ -227,6 +232,16 @@ class Thread:
     def events(self, *, since: int = 0, until: int | None = None) -> tuple[Event, ...]:
         """The log itself, between two events."""
         return tuple(self._log.events(since=since, until=until))
+
+    def said(self, turn: int) -> tuple[Event, ...]:
+        """The messages of a turn, also of one that has left the window."""
+        return tuple(self._log.turn(turn))
+
+    def standing(self) -> tuple[Event, ...]:
+        """The log without what was rewound."""
+        with self._lock:
+            edits = edits_of(self._log.events(kinds=DECIDING))
+            return tuple(event for event in self._log.events() if edits.stands(event))
 
     def verify(self) -> Verification:
         """Folds the log again, from its first event on, and compares all that was derived from it."""

@@ -66,6 +66,8 @@ class Replay:
         self.window = Window(setup)
         self._counter = counter or counter_for(setup.model).counter
         self._fixed = setup.fixed(self._counter).value
+        self.cached: list[float] = []
+        """Of each request, the share that a provider would find in its cache."""
         self._prices = prices or setup.policy.prices
         self._placing = Placing()
         self._charge = Charge()
@@ -93,7 +95,9 @@ class Replay:
         cold = (
             at is not None and self._said_at is not None and at - self._said_at > self.window.setup.policy.cache_seconds
         )
-        self._charge += charge(self._before, pieces, fixed=fixed, smallest=self._prices.smallest, cold=cold)
+        charged = charge(self._before, pieces, fixed=fixed, smallest=self._prices.smallest, cold=cold)
+        self._charge += charged
+        self.cached.append(charged.cached_share)
         self._live.append(fixed + sum(piece.tokens for piece in pieces))
         self._forget(pieces)
         self._before, self._said_at = pieces, at

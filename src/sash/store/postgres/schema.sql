@@ -320,3 +320,6 @@ ALTER TABLE run_event ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 -- Whoever starts looks for what others left behind, whosever it is.
 CREATE POLICY own ON run USING (is_current(tenant) OR is_for_all()) WITH CHECK (is_current(tenant));
 CREATE POLICY own ON run_event USING (is_current(tenant));
+-- What people call a thread.
+
+ALTER TABLE thread ADD COLUMN title text NOT NULL DEFAULT '';

@@ -255,3 +255,6 @@ CREATE TABLE run_event (
     made_us INTEGER NOT NULL,
     PRIMARY KEY (tenant, run, seq)
 ) STRICT, WITHOUT ROWID;
+-- What people call a thread.
+
+ALTER TABLE thread ADD COLUMN title TEXT NOT NULL DEFAULT '';

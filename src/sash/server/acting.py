@@ -1,0 +1,250 @@
+"""What people do to a thread: say something themselves, compact, undo, pin, mark, rewind, fork, remember."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from sash.core.frame import Frame
+from sash.server.compacting import compact as run_compact
+from sash.server.fault import Fault
+from sash.server.route import Asked, Given, Nothing, Route, Shape
+from sash.server.shapes import Compact, Compacted, MessageWire, Number
+from sash.thread import Thread
+
+MOST_MESSAGES = 10_000
+
+
+class NewMessages(Given, frozen=True, kw_only=True):
+    """Messages of somebody who calls the model themselves."""
+
+    messages: Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
+    """As the wire writes them."""
+    wire: MessageWire = "openai-chat"
+    at: Annotated[float, msgspec.Meta(ge=0, le=1e11)] | None = None
+    """When they were said, in seconds since 1970."""
+
+
+class NewUsage(Given, frozen=True, kw_only=True):
+    """What the provider reported for the last request."""
+
+    usage: dict[str, Any]
+    wire: MessageWire = "openai-chat"
+
+
+class AppendedShape(Shape, frozen=True, kw_only=True):
+    """Where messages stand."""
+
+    seq: int
+    turn: int
+    frame: int | None
+    """Number of the frame that they led to."""
+    repeated: bool
+
+
+class FrameShape(Shape, frozen=True, kw_only=True):
+    """The frame in force after a command; null where nothing had to change."""
+
+    frame: Frame | None
+
+
+class Pin(Given, frozen=True, kw_only=True):
+    """A turn by its number."""
+
+    turn: Number
+
+
+class NewMark(Given, frozen=True, kw_only=True):
+    """A place to come back to."""
+
+    label: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+
+class Rewind(Given, frozen=True, kw_only=True):
+    """Where to go back to: the newest mark of that label, or the newest of all."""
+
+    label: Annotated[str, msgspec.Meta(max_length=200)] | None = None
+
+
+class MarkShape(Shape, frozen=True, kw_only=True):
+    """A mark."""
+
+    seq: int
+    turn: int
+    label: str
+
+
+class Marks(Shape, frozen=True, kw_only=True):
+    """The marks that can be gone back to, oldest first."""
+
+    marks: list[MarkShape]
+
+
+class NewFact(Given, frozen=True, kw_only=True):
+    """A statement to be kept apart from the history."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=4000)]
+
+
+class FactShape(Shape, frozen=True, kw_only=True):
+    """A fact."""
+
+    text: str
+    turn: int
+    found_by: str
+    superseded_by: int | None
+
+
+class Facts(Shape, frozen=True, kw_only=True):
+    """What is kept apart from the history."""
+
+    facts: list[FactShape]
+
+
+async def _with(asked: Asked[Any, Any], work: Any) -> Any:
+    """Run something on the thread that the address names."""
+    backend = asked.backend
+    return await backend.call(lambda: work(backend.handles.thread(asked.tenant, asked.path["thread"])))
+
+
+async def add_messages(asked: Asked[NewMessages, None]) -> AppendedShape:
+    """Add messages to the log, for those who call the model themselves."""
+    body = asked.body
+    key = asked.request.headers.get("idempotency-key") or None
+    backend = asked.backend
+    at = backend.now() if body.at is None else body.at
+
+    def work() -> AppendedShape:
+        row = backend.handles.row(asked.tenant, asked.path["thread"])
+        thread = backend.handles.of(row)
+        listed = b"[" + b",".join(map(bytes, body.messages)) + b"]"
+        appended = thread.append(listed, wire=body.wire, at=at, key=key)
+        backend.entitle(thread, row)
+        frame = None if appended.frame is None else appended.frame.number
+        return AppendedShape(seq=appended.seq, turn=appended.turn, frame=frame, repeated=appended.repeated)
+
+    return await backend.call(work)
+
+
+async def add_usage(asked: Asked[NewUsage, None]) -> Any:
+    """What the provider says the last request took: counts follow it from now on."""
+    return await _with(asked, lambda thread: thread.record_usage(asked.body.usage, wire=asked.body.wire))
+
+
+async def compact_thread(asked: Asked[Compact, None]) -> Compacted:
+    """Slide now; under the policy `recent` the provider writes a summary, as an internal turn."""
+    return await run_compact(asked.backend, asked.tenant, asked.path["thread"], asked.body)
+
+
+def _framed(work: Any) -> Any:
+    return lambda thread: FrameShape(frame=work(thread))
+
+
+async def undo(asked: Asked[Nothing, None]) -> FrameShape:
+    """Take back the newest thing that changed the head of the window."""
+    shape: FrameShape = await _with(asked, _framed(Thread.undo))
+    return shape
+
+
+async def pin(asked: Asked[Pin, None]) -> FrameShape:
+    """Keep a turn in the window."""
+    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.pin(asked.body.turn)))
+    return shape
+
+
+async def unpin(asked: Asked[None, None]) -> FrameShape:
+    """Let a turn leave again."""
+    number = asked.path["number"]
+    if not number.isdigit() or len(number) > 15:
+        raise Fault("INVALID_ARGUMENT", "a turn has a number")
+    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.unpin(int(number))))
+    return shape
+
+
+def _marks(thread: Thread) -> Marks:
+    return Marks(marks=[MarkShape(seq=mark.seq, turn=mark.turn, label=mark.label) for mark in thread.marks()])
+
+
+async def marks(asked: Asked[None, None]) -> Marks:
+    """The marks that can be gone back to."""
+    shape: Marks = await _with(asked, _marks)
+    return shape
+
+
+async def mark(asked: Asked[NewMark, None]) -> Marks:
+    """Mark this place."""
+
+    def work(thread: Thread) -> Marks:
+        thread.mark(asked.body.label)
+        return _marks(thread)
+
+    shape: Marks = await _with(asked, work)
+    return shape
+
+
+async def rewind(asked: Asked[Rewind, None]) -> FrameShape:
+    """Go back to a mark; what was said since leaves the window and stays in the log."""
+    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.rewind(asked.body.label)))
+    return shape
+
+
+def _facts(thread: Thread) -> Facts:
+    return Facts(
+        facts=[
+            FactShape(
+                text=fact.text,
+                turn=fact.turn,
+                found_by=str(getattr(fact, "found_by", "user")),
+                superseded_by=getattr(fact, "superseded_by", None),
+            )
+            for fact in thread.facts()
+        ]
+    )
+
+
+async def facts(asked: Asked[None, None]) -> Facts:
+    """The statements that are kept apart from the history."""
+    shape: Facts = await _with(asked, _facts)
+    return shape
+
+
+async def remember(asked: Asked[NewFact, None]) -> Facts:
+    """Keep a statement apart from the history."""
+
+    def work(thread: Thread) -> Facts:
+        thread.remember(asked.body.text)
+        return _facts(thread)
+
+    shape: Facts = await _with(asked, work)
+    return shape
+
+
+_THREAD = "/v1/threads/{thread}"
+ROUTES: tuple[Route, ...] = (
+    Route(method="POST", path=f"{_THREAD}/messages", run=add_messages, tag="messages", body=NewMessages,
+          answer=AppendedShape, faults=("NOT_FOUND", "CONFLICT"),
+          says="Add messages, for those who call the model themselves."),
+    Route(method="POST", path=f"{_THREAD}/usage", run=add_usage, tag="messages", body=NewUsage, answer=Any,
+          faults=("NOT_FOUND",), says="Tell what the provider reported for the last request."),
+    Route(method="POST", path=f"{_THREAD}/compact", run=compact_thread, tag="commands", body=Compact,
+          optional_body=True, answer=Compacted,
+          faults=("NOT_FOUND", "CONFLICT", "TIMEOUT", "UPSTREAM_UNAVAILABLE"),
+          says="Slide the window now, or with `dryRun` say what that would do."),
+    Route(method="POST", path=f"{_THREAD}/undo", run=undo, tag="commands", body=Nothing, optional_body=True,
+          answer=FrameShape, faults=("NOT_FOUND", "CONFLICT"), says="Take back the newest slide, pin or rewind."),
+    Route(method="POST", path=f"{_THREAD}/pins", run=pin, tag="commands", body=Pin, answer=FrameShape,
+          faults=("NOT_FOUND", "CONFLICT"), says="Keep a turn in the window."),
+    Route(method="DELETE", path=f"{_THREAD}/pins/{{number}}", run=unpin, tag="commands", answer=FrameShape,
+          faults=("NOT_FOUND",), says="Let a turn leave again."),
+    Route(method="GET", path=f"{_THREAD}/marks", run=marks, tag="commands", answer=Marks, faults=("NOT_FOUND",),
+          says="The marks that can be gone back to."),
+    Route(method="POST", path=f"{_THREAD}/marks", run=mark, tag="commands", body=NewMark, optional_body=True,
+          answer=Marks, faults=("NOT_FOUND",), says="Mark this place."),
+    Route(method="POST", path=f"{_THREAD}/rewind", run=rewind, tag="commands", body=Rewind, optional_body=True,
+          answer=FrameShape, faults=("NOT_FOUND",), says="Go back to a mark."),
+    Route(method="GET", path=f"{_THREAD}/facts", run=facts, tag="commands", answer=Facts, faults=("NOT_FOUND",),
+          says="The statements that are kept apart from the history."),
+    Route(method="POST", path=f"{_THREAD}/facts", run=remember, tag="commands", body=NewFact, answer=Facts,
+          faults=("NOT_FOUND",), says="Keep a statement apart from the history."),
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""Threads by the ids that clients use, kept open while they are in use."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import OrderedDict
+from hashlib import blake2b
+from threading import Lock
+
+from sash.errors import NotFound
+from sash.store import Store, ThreadRow
+from sash.thread import Thread, thread_of
+
+PLAIN = re.compile(r"[A-Za-z0-9._-]{1,128}")
+"""An id that stands in an address as it is."""
+MOST = 512
+
+
+def id_of(row: ThreadRow) -> str:
+    """The id of a thread: its name where that can stand in an address, else its number behind a tilde."""
+    return row.name if PLAIN.fullmatch(row.name) else f"~{row.id}"
+
+
+def new_id() -> str:
+    """An id that nobody has."""
+    return f"thr_{secrets.token_hex(10)}"
+
+
+def id_for(key: str, body: bytes) -> str:
+    """The id that a request has made, or will make: the same for the same key and body."""
+    digest = blake2b(body, key=blake2b(key.encode("utf-8", "surrogatepass")).digest(), digest_size=10)
+    return f"thr_{digest.hexdigest()}"
+
+
+class Handles:
+    """Handles on threads. Each is made once, so that what it knows need not be read again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._open: OrderedDict[tuple[str, int], Thread] = OrderedDict()
+        self._lock = Lock()
+
+    def row(self, tenant: str, thread_id: str) -> ThreadRow:
+        """The thread of that id, or `NotFound`."""
+        if thread_id.startswith("~") and thread_id[1:].isdigit() and len(thread_id) < 20:
+            return self._store.thread(tenant, int(thread_id[1:]))
+        row = self._store.find(tenant, thread_id) if PLAIN.fullmatch(thread_id) else None
+        if row is None:
+            raise NotFound("thread", thread_id)
+        return row
+
+    def thread(self, tenant: str, thread_id: str) -> Thread:
+        """A handle on it."""
+        return self.of(self.row(tenant, thread_id))
+
+    def of(self, row: ThreadRow) -> Thread:
+        """A handle on a thread that was found."""
+        place = row.tenant, row.id
+        with self._lock:
+            known = self._open.get(place)
+            if known is not None:
+                self._open.move_to_end(place)
+                return known
+        made = thread_of(self._store, row)
+        with self._lock:
+            made = self._open.setdefault(place, made)
+            while len(self._open) > MOST:
+                self._open.popitem(last=False)
+        return made
+
+    def drop(self, row: ThreadRow) -> None:
+        """Forget the handle: the thread is gone, or somebody else has moved it on."""
+        with self._lock:
+            self._open.pop((row.tenant, row.id), None)

@@ -1,0 +1,398 @@
+"""Looking at a thread: its history, its window, what would be sent, and what would be under another policy."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from sash.core.explain import Explanation
+from sash.core.frame import Frame
+from sash.core.policy import Policy, policy_from
+from sash.core.pressure import Pressure
+from sash.core.tokens import TokenCount
+from sash.server.fault import Fault
+from sash.server.handles import id_of
+from sash.server.history import history_of
+from sash.server.origins import Part, parts_of
+from sash.server.route import Asked, Given, Route, Shape
+from sash.server.shapes import History, HistoryQuery, Name, Number, Page, Share, Size, WireName
+from sash.thread import Thread
+from sash.thread.log import message_of
+from sash.window.replay import Replay
+
+MOST_REQUESTS = 500
+MOST_REPLAYED = 20_000
+"""Messages of a log that is replayed to answer a what-if."""
+
+
+class SourceShape(Shape, frozen=True, kw_only=True):
+    """What one source takes of the window."""
+
+    source: str
+    tokens: TokenCount
+    given: int
+    change: str
+    """What changes it."""
+
+
+class Moment(Shape, frozen=True, kw_only=True):
+    """One request so far."""
+
+    tokens: int
+    cached: float
+    """Share of it that a provider finds in its cache."""
+    slid: bool
+    frame: int | None
+    reason: str | None
+
+
+class ContextShape(Shape, frozen=True, kw_only=True):
+    """Where the tokens of the next request go."""
+
+    model: str
+    counter: str
+    counter_why: str
+    window: int
+    window_known: bool
+    reserve: int
+    tokens: TokenCount
+    high: int
+    low: int
+    history_tokens: int
+    keep_share: float
+    boundary: int
+    frame: int
+    pressure: Pressure
+    cached_share: float | None
+    """Of all requests so far, as a provider with a cache would charge them."""
+    timeline: list[Moment]
+    sources: list[SourceShape]
+
+
+class Frames(Shape, frozen=True, kw_only=True):
+    """All frames, oldest first."""
+
+    frames: list[Frame]
+
+
+class RequestQuery(Given, frozen=True, kw_only=True):
+    """How the request is to be written."""
+
+    wire: WireName | None = None
+    """Left out, the provider's own."""
+    at: Number | None = None
+    """The request as it was right after that event."""
+    origins: bool = False
+    """Whether to say where each part comes from."""
+
+
+class RequestShape(Shape, frozen=True, kw_only=True):
+    """What is sent."""
+
+    wire: str
+    tokens: TokenCount
+    request: dict[str, Any]
+    repairs: list[str]
+    parts: list[Part] | None = None
+
+
+class ExpandQuery(Given, frozen=True, kw_only=True):
+    """Which block, and which lines of it."""
+
+    handle: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,9}$")]
+    lines: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,9}-[0-9]{1,9}$")] | None = None
+    """`1-80`."""
+    grep: Annotated[str, msgspec.Meta(max_length=200)] | None = None
+    """Only the lines that hold this text."""
+
+
+class Expanded(Shape, frozen=True, kw_only=True):
+    """The whole of a block, or some of its lines."""
+
+    text: str
+
+
+class SearchQuery(Given, frozen=True, kw_only=True):
+    """What to look for."""
+
+    text: Annotated[str, msgspec.Meta(max_length=1000)]
+    limit: Page = 20
+
+
+class FoundShape(Shape, frozen=True, kw_only=True):
+    """A message that holds the text."""
+
+    thread_id: str
+    title: str
+    turn: int
+    role: str
+    handle: str
+    text: str
+    """Its first 500 characters."""
+
+
+class FoundList(Shape, frozen=True, kw_only=True):
+    """What was found, newest first."""
+
+    found: list[FoundShape]
+
+
+class WhatIf(Given, frozen=True, kw_only=True):
+    """Another policy or model to try; nothing is changed."""
+
+    history_tokens: Size | None = None
+    keep_share: Share | None = None
+    window: Size | None = None
+    model: Name | None = None
+
+
+class Outcome(Shape, frozen=True, kw_only=True):
+    """What a policy does to the whole thread."""
+
+    boundary: int
+    tokens: TokenCount
+    slides: int
+    average: float
+    cached_share: float
+    cost: float
+    """All requests together, in tokens at the provider's list price."""
+
+
+class WhatIfShape(Shape, frozen=True, kw_only=True):
+    """The thread under another policy, beside how it is."""
+
+    explanation: Explanation
+    now: Outcome
+    then: Outcome
+
+
+async def _with(asked: Asked[Any, Any], work: Any) -> Any:
+    backend = asked.backend
+    return await backend.call(lambda: work(backend.handles.thread(asked.tenant, asked.path["thread"])))
+
+
+async def history(asked: Asked[None, HistoryQuery]) -> History:
+    """The turns, oldest first; internal ones only where they are asked for."""
+    backend = asked.backend
+
+    def work() -> History:
+        row = backend.handles.row(asked.tenant, asked.path["thread"])
+        return history_of(backend.store, backend.handles.of(row), id_of(row), asked.query)
+
+    return await backend.call(work)
+
+
+async def context(asked: Asked[None, None]) -> ContextShape:
+    """Where the tokens of the next request go, and how it came to that."""
+    shape: ContextShape = await _with(asked, _context)
+    return shape
+
+
+_CHANGE = {
+    "system": "a shorter system prompt",
+    "tools": "fewer tools",
+    "history": "`historyTokens`, or compact",
+    "summary": "`summary_tokens` of the policy",
+    "facts": "`facts_tokens` of the policy",
+    "recalled": "`recallTokens`",
+    "reserve": "`reserve_tokens` of the policy",
+    "input": "a shorter input",
+}
+
+
+def _context(thread: Thread) -> ContextShape:
+    window = thread.window()
+    known, policy = window.context(), thread.setup.policy
+    replay = _replay(thread, {})
+    limits = window.fold.limits
+    return ContextShape(
+        model=known.model,
+        counter=known.counter,
+        counter_why=known.counter_why,
+        window=known.window,
+        window_known=known.window_known,
+        reserve=limits.reserve,
+        tokens=known.used,
+        high=known.high,
+        low=known.low,
+        history_tokens=policy.history_tokens,
+        keep_share=policy.keep_share,
+        boundary=known.boundary,
+        frame=known.frame,
+        pressure=known.pressure,
+        cached_share=None if replay is None else replay.outcome().cached,
+        timeline=[] if replay is None else _timeline(replay),
+        sources=[
+            SourceShape(source=row.source, tokens=row.used, given=row.given, change=_CHANGE.get(row.source, ""))
+            for row in known.ledger.rows
+            if row.used.value or row.given
+        ],
+    )
+
+
+def _timeline(replay: Replay) -> list[Moment]:
+    replayed = replay.outcome()
+    # The frame that each slide made: they are numbered from 1 in the order in which they were made.
+    slid = {slide.request: (number, slide) for number, slide in enumerate(replayed.slid, 1)}
+    told = []
+    for request_number, (tokens, cached) in enumerate(zip(replayed.live, replay.cached, strict=True), 1):
+        frame, slide = slid.get(request_number, (None, None))
+        reason = None if slide is None else slide.reason
+        told.append(Moment(tokens=tokens, cached=cached, slid=slide is not None, frame=frame, reason=reason))
+    return told[-MOST_REQUESTS:]
+
+
+def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
+    """The log under a policy; None where it is too long to do that while somebody waits."""
+    if thread.seq > MOST_REPLAYED:
+        return None
+    setup = thread.setup
+    named = {name: value for name, value in change.items() if name != "model"}
+    if named:
+        fields = {name: getattr(setup.policy, name) for name in Policy.__struct_fields__}
+        setup = msgspec.structs.replace(setup, policy=policy_from(fields | named))
+    if "model" in change:
+        setup = msgspec.structs.replace(setup, model=change["model"])
+    replay = Replay("now", setup)
+    for event in thread.standing():
+        if event.kind == "message":
+            replay.add(message_of(event), event.at)
+    return replay
+
+
+async def explain(asked: Asked[None, None]) -> Explanation:
+    """Of every turn, result and frame: what became of it, by which rule, and how to get it back."""
+    shape: Explanation = await _with(asked, Thread.explain)
+    return shape
+
+
+async def frames(asked: Asked[None, None]) -> Frames:
+    """All frames, oldest first."""
+    shape: Frames = await _with(asked, lambda thread: Frames(frames=list(thread.frames())))
+    return shape
+
+
+async def request(asked: Asked[None, RequestQuery]) -> RequestShape:
+    """Exactly what is sent, on the wire that is asked for."""
+    query = asked.query
+
+    def work(thread: Thread) -> RequestShape:
+        wire = query.wire or asked.backend.wire_of(thread)
+        prepared = thread.prepared(wire=wire, at=query.at)
+        return RequestShape(
+            wire=wire,
+            tokens=prepared.tokens,
+            request=prepared.request,
+            repairs=[repair.why for repair in prepared.report.repairs],
+            parts=parts_of(thread, prepared) if query.origins else None,
+        )
+
+    shape: RequestShape = await _with(asked, work)
+    return shape
+
+
+async def expand(asked: Asked[None, ExpandQuery]) -> Expanded:
+    """The whole of a block that was shortened, or some of its lines."""
+    query = asked.query
+    lines = None
+    if query.lines is not None:
+        first, _, last = query.lines.partition("-")
+        lines = int(first), int(last)
+
+    def work(thread: Thread) -> Expanded:
+        text = thread.expand(query.handle, lines=lines)
+        if query.grep is not None:
+            # Plain text, not a pattern: somebody else's pattern may take for ever.
+            text = "\n".join(line for line in text.split("\n") if query.grep in line)
+        return Expanded(text=text)
+
+    shape: Expanded = await _with(asked, work)
+    return shape
+
+
+async def search_thread(asked: Asked[None, SearchQuery]) -> FoundList:
+    """The messages of a thread that hold a text."""
+    return await _search(asked, asked.path["thread"])
+
+
+async def search(asked: Asked[None, SearchQuery]) -> FoundList:
+    """The messages of all threads that hold a text."""
+    return await _search(asked, None)
+
+
+async def _search(asked: Asked[None, SearchQuery], thread_id: str | None) -> FoundList:
+    backend, query = asked.backend, asked.query
+
+    def work() -> FoundList:
+        if thread_id is not None:
+            thread = backend.handles.thread(asked.tenant, thread_id)
+            found = list(thread.search(query.text, limit=query.limit))
+        else:
+            found = backend.store.search(asked.tenant, query.text, limit=query.limit)
+        rows = {one.thread: backend.store.thread(asked.tenant, one.thread) for one in found}
+        return FoundList(
+            found=[
+                FoundShape(
+                    thread_id=id_of(rows[one.thread]),
+                    title=rows[one.thread].title or one.name,
+                    turn=one.turn,
+                    role=one.role,
+                    handle=f"{one.seq - 1}.0",
+                    text=one.text[:500],
+                )
+                for one in found
+            ]
+        )
+
+    return await backend.call(work)
+
+
+async def what_if(asked: Asked[WhatIf, None]) -> WhatIfShape:
+    """The thread under another policy or model; nothing is changed."""
+    change = {name: value for name, value in msgspec.structs.asdict(asked.body).items() if value is not None}
+
+    def work(thread: Thread) -> WhatIfShape:
+        now, then = _replay(thread, {}), _replay(thread, change)
+        if now is None or then is None:
+            raise Fault("INVALID_ARGUMENT", f"a log of more than {MOST_REPLAYED:,} events is not replayed here")
+        return WhatIfShape(explanation=then.window.explain(stored=True), now=_outcome(now), then=_outcome(then))
+
+    shape: WhatIfShape = await _with(asked, work)
+    return shape
+
+
+def _outcome(replay: Replay) -> Outcome:
+    came = replay.outcome()
+    fold = replay.window.fold
+    return Outcome(
+        boundary=fold.frame.boundary,
+        tokens=fold.calibrated(fold.tokens, fold.exact),
+        slides=came.slides,
+        average=came.average,
+        cached_share=came.cached,
+        cost=came.cost,
+    )
+
+
+_THREAD = "/v1/threads/{thread}"
+ROUTES: tuple[Route, ...] = (
+    Route(method="GET", path=f"{_THREAD}/history", run=history, tag="looking", query=HistoryQuery, answer=History,
+          faults=("NOT_FOUND",), says="The turns of a thread."),
+    Route(method="GET", path=f"{_THREAD}/context", run=context, tag="looking", answer=ContextShape,
+          faults=("NOT_FOUND",), says="Where the tokens of the next request go."),
+    Route(method="GET", path=f"{_THREAD}/explain", run=explain, tag="looking", answer=Explanation,
+          faults=("NOT_FOUND",), says="Why every turn is in the window or out of it."),
+    Route(method="GET", path=f"{_THREAD}/frames", run=frames, tag="looking", answer=Frames, faults=("NOT_FOUND",),
+          says="Every slide, and why it was made."),
+    Route(method="GET", path=f"{_THREAD}/request", run=request, tag="looking", query=RequestQuery,
+          answer=RequestShape, faults=("NOT_FOUND",), says="Exactly what is sent."),
+    Route(method="GET", path=f"{_THREAD}/expand", run=expand, tag="looking", query=ExpandQuery, answer=Expanded,
+          faults=("NOT_FOUND",), says="The whole of what was shortened."),
+    Route(method="GET", path=f"{_THREAD}/search", run=search_thread, tag="looking", query=SearchQuery,
+          answer=FoundList, faults=("NOT_FOUND",), says="Search a thread."),
+    Route(method="GET", path="/v1/search", run=search, tag="looking", query=SearchQuery, answer=FoundList,
+          says="Search all threads."),
+    Route(method="POST", path=f"{_THREAD}/whatif", run=what_if, tag="looking", body=WhatIf, answer=WhatIfShape,
+          faults=("NOT_FOUND",), says="The thread under another policy or model; nothing is changed."),
+)  # fmt: skip

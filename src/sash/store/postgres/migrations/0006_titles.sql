@@ -1,0 +1,3 @@
+-- What people call a thread.
+
+ALTER TABLE thread ADD COLUMN title text NOT NULL DEFAULT '';

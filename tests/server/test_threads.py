@@ -1,0 +1,222 @@
+"""Threads over HTTP: made, looked at, changed, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import sash
+from sash.server.keys import make_key
+from sash.server.setup import ServerSetup
+from sash.store.memory import MemoryStore
+from tests.server.serving import Running, running
+from tests.server.speaking import said
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running(ServerSetup(port=0, store="memory:", provider="echo", drain_seconds=1.0)) as started:
+        yield started
+
+
+def thread(server: Running, **given: Any) -> str:
+    made: str = server.post("/v1/threads", given, status=201)["threadId"]
+    return made
+
+
+def talked(server: Running, turns: int, **given: Any) -> str:
+    place = thread(server, **given)
+    for number in range(1, turns + 1):
+        said(server, place, f"turn {number}: " + "words and more words " * 60)
+    return place
+
+
+def test_a_thread_is_made_looked_at_changed_and_forgotten(server: Running) -> None:
+    place = thread(server, title="First", model="gpt-5", policy="best")
+    shown = server.get(f"/v1/threads/{place}")
+    assert (shown["threadId"], shown["title"], shown["model"], shown["policy"]) == (place, "First", "gpt-5", "best")
+    assert shown["createdAt"] <= shown["updatedAt"]
+    assert shown["pressure"]["level"] == "none"
+    changed = server.ask("PATCH", f"/v1/threads/{place}", {"title": "Second", "historyTokens": 5000}).json()
+    assert (changed["title"], changed["policy"]) == ("Second", "own")
+    assert server.get(f"/v1/threads/{place}/context")["historyTokens"] == 5000
+    assert server.ask("DELETE", f"/v1/threads/{place}").status_code == 204
+    assert server.ask("GET", f"/v1/threads/{place}").status_code == 404
+    assert server.ask("DELETE", f"/v1/threads/{place}").status_code == 404
+
+
+def test_an_id_may_be_chosen_once(server: Running) -> None:
+    name = f"issue-{uuid4().hex[:8]}"
+    assert thread(server, threadId=name) == name
+    taken = server.ask("POST", "/v1/threads", {"threadId": name})
+    assert (taken.status_code, taken.json()["error"]["code"]) == (409, "CONFLICT")
+
+
+def test_asked_twice_with_one_key_a_thread_is_made_once(server: Running) -> None:
+    key = {"idempotency-key": uuid4().hex}
+    first = server.post("/v1/threads", {"title": "x"}, status=201, headers=key)["threadId"]
+    assert server.post("/v1/threads", {"title": "x"}, status=201, headers=key)["threadId"] == first
+
+
+def test_threads_are_listed_page_by_page_newest_first(server: Running) -> None:
+    made = [thread(server) for _ in range(3)]
+    page = server.get("/v1/threads?limit=2")
+    assert [one["threadId"] for one in page["threads"]] == [made[2], made[1]]
+    rest = server.get(f"/v1/threads?limit=2&before={page['next']}")
+    assert rest["threads"][0]["threadId"] == made[0]
+
+
+def test_threads_of_the_library_are_here_too_whatever_their_names(server: Running) -> None:
+    name = f"über/issue {uuid4()}"
+    handle = sash.open(name, store=server.backend.store)
+    handle.append({"role": "user", "content": "from the library"})
+    found = [one for one in server.get("/v1/threads")["threads"] if one["title"] == name]
+    place = found[0]["threadId"]
+    assert place.startswith("~")
+    assert server.get(f"/v1/threads/{place}/history")["turns"][0]["requestText"] == "from the library"
+    assert server.get(f"/v1/threads/{place}/history")["turns"][0]["status"] == "interrupted"
+
+
+def test_those_who_call_the_model_themselves_add_messages_and_get_requests(server: Running) -> None:
+    place = thread(server, system="Be brief.")
+    key = {"idempotency-key": "m1"}
+    raw = b'{"messages": [{"role": "user", "content": "hello",  "x": 1.00}]}'
+    first = server.ask(
+        "POST", f"/v1/threads/{place}/messages", content=raw, headers=key | {"content-type": "application/json"}
+    ).json()
+    assert (first["turn"], first["repeated"]) == (1, False)
+    again = server.ask(
+        "POST", f"/v1/threads/{place}/messages", content=raw, headers=key | {"content-type": "application/json"}
+    ).json()
+    assert (again["seq"], again["repeated"]) == (first["seq"], True)
+    sent = server.get(f"/v1/threads/{place}/request?wire=openai-chat")["request"]["messages"]
+    assert sent[0] == {"role": "system", "content": "Be brief."}
+    assert sent[1] == {"role": "user", "content": "hello", "x": 1.0}
+    server.post(f"/v1/threads/{place}/messages", {"messages": [{"role": "assistant", "content": "hi"}]})
+    anthropic = server.get(f"/v1/threads/{place}/request?wire=anthropic")["request"]
+    assert anthropic["system"]
+    counted = server.post(f"/v1/threads/{place}/usage", {"usage": {"prompt_tokens": 40, "completion_tokens": 3}})
+    assert counted["value"] > 0
+
+
+def test_a_window_slides_and_everything_about_it_can_be_looked_at(server: Running) -> None:
+    place = talked(server, 12, historyTokens=4000, policy="best")
+    context = server.get(f"/v1/threads/{place}/context")
+    assert context["boundary"] > 1
+    assert context["pressure"]["share"] == pytest.approx(context["tokens"]["value"] / context["window"])
+    assert {"history", "reserve"} <= {row["source"] for row in context["sources"]}
+    assert len(context["timeline"]) == 12
+    assert any(moment["slid"] and moment["reason"] for moment in context["timeline"])
+    assert 0 < context["cachedShare"] < 1
+    explained = server.get(f"/v1/threads/{place}/explain")
+    assert explained["turns"][0]["state"] == "evicted"
+    assert explained["turns"][0]["digestedSteps"] == 0
+    frames = server.get(f"/v1/threads/{place}/frames")["frames"]
+    assert frames[-1]["boundary"] == context["boundary"]
+    assert "tokensBefore" in frames[-1]
+    parts = server.get(f"/v1/threads/{place}/request?origins=true")["parts"]
+    assert parts[0]["origin"] == "summary"
+    assert "history" in {part["origin"] for part in parts}
+    assert server.get(f"/v1/threads/{place}")["summary"]
+
+
+def test_compact_pin_and_undo_move_the_boundary_and_back(server: Running) -> None:
+    place = talked(server, 6)
+    plan = server.post(f"/v1/threads/{place}/compact", {"dryRun": True})
+    assert plan["freedTokens"] > 0
+    assert server.get(f"/v1/threads/{place}")["boundary"] < plan["boundary"]
+    done = server.post(f"/v1/threads/{place}/compact", {"maxSummaryChars": 50})
+    assert done["boundary"] == plan["boundary"]
+    assert len(done["summary"]) == done["summaryChars"] <= 50
+    assert (done["threadId"], done["status"], done["stopReason"]) == (place, "completed", "end_turn")
+    assert done["turnId"]
+    server.post(f"/v1/threads/{place}/pins", {"turn": 1})
+    states = {turn["number"]: turn["state"] for turn in server.get(f"/v1/threads/{place}/explain")["turns"]}
+    assert states[1] == "carried"
+    assert server.ask("DELETE", f"/v1/threads/{place}/pins/1").status_code == 200
+    assert server.ask("DELETE", f"/v1/threads/{place}/pins/1").status_code == 404
+    server.post(f"/v1/threads/{place}/undo")
+    assert server.ask("POST", f"/v1/threads/{place}/pins", {"turn": 99}).status_code == 404
+
+
+def test_nothing_to_undo_is_a_conflict(server: Running) -> None:
+    assert server.ask("POST", f"/v1/threads/{talked(server, 1)}/undo", {}).status_code == 409
+
+
+def test_a_marked_place_can_be_gone_back_to(server: Running) -> None:
+    place = talked(server, 1)
+    assert server.post(f"/v1/threads/{place}/marks", {"label": "here"})["marks"][0]["label"] == "here"
+    said(server, place, "forget this")
+    assert server.post(f"/v1/threads/{place}/rewind", {"label": "here"})["frame"]["reason"] == "rewind"
+    assert "forget this" not in str(server.get(f"/v1/threads/{place}/request"))
+    assert server.get(f"/v1/threads/{place}/history")["turns"][-1]["state"] == "rewound"
+    assert server.ask("POST", f"/v1/threads/{place}/rewind", {"label": "nowhere"}).status_code == 404
+
+
+def test_facts_are_kept_and_search_finds(server: Running) -> None:
+    place = talked(server, 1)
+    facts = server.post(f"/v1/threads/{place}/facts", {"text": "The deadline is Friday."})["facts"]
+    assert facts[0]["text"] == "The deadline is Friday."
+    word = f"zebra{uuid4().hex[:6]}"
+    said(server, place, f"a {word} ran")
+    found = server.get(f"/v1/threads/{place}/search?text={word}")["found"]
+    assert found[0]["threadId"] == place
+    assert word in found[0]["text"]
+    assert server.get(f"/v1/search?text={word}")["found"]
+    expanded = server.get(f"/v1/threads/{place}/expand?handle={found[-1]['handle']}")
+    assert word in expanded["text"]
+    assert server.ask("GET", f"/v1/threads/{place}/expand?handle=999.0").status_code == 404
+
+
+def test_what_if_says_what_another_budget_would_do_and_changes_nothing(server: Running) -> None:
+    place = talked(server, 8)
+    before = server.get(f"/v1/threads/{place}/explain")
+    answer = server.post(f"/v1/threads/{place}/whatif", {"historyTokens": 1500})
+    assert answer["now"]["slides"] == 0
+    assert answer["then"]["slides"] > 0
+    assert answer["then"]["boundary"] > answer["now"]["boundary"]
+    assert answer["then"]["average"] < answer["now"]["average"]
+    assert server.get(f"/v1/threads/{place}/explain") == before
+
+
+def test_seed_004_is_one_prompt_of_recent_turns(server: Running) -> None:
+    place = thread(server, policy="recent")
+    said(server, place, "first question")
+    said(server, place, "second question")
+    server.post(f"/v1/threads/{place}/messages", {"messages": [{"role": "user", "content": "third question"}]})
+    shown = server.get(f"/v1/threads/{place}/request")
+    assert shown["wire"] == "flat"
+    prompt = shown["request"]["prompt"]
+    assert prompt.startswith("[Conversation Summary]\n")
+    assert "[Recent Turns]\nUser: first question\n" in prompt
+    assert prompt.endswith("[Current User Input]\nthird question")
+
+
+def test_nobody_reaches_the_threads_of_another_tenant() -> None:
+    store = MemoryStore()
+    alice, bob = make_key(store, "alice").key, make_key(store, "bob").key
+    setup = ServerSetup(port=0, provider="echo", require_key=True, drain_seconds=1.0)
+    with running(setup, store=store) as server:
+        as_alice, as_bob = ({"authorization": f"Bearer {key}"} for key in (alice, bob))
+        server.client.headers.update(as_alice)
+        place = thread(server, threadId="shared-name")
+        events = said(server, place, "a canary sang")
+        turn = events[0].fields["turnId"]
+        server.client.headers.update(as_bob)
+        assert server.get("/v1/threads")["threads"] == []
+        assert server.get("/v1/search?text=canary")["found"] == []
+        number = store.find("alice", "shared-name")
+        assert number is not None
+        for path in (f"/v1/threads/{place}", f"/v1/threads/~{number.id}/history", f"/v1/turns/{turn}/events"):
+            refused = server.ask("GET", path)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (404, "NOT_FOUND")
+            assert "canary" not in refused.text
+        assert server.ask("POST", f"/v1/turns/{turn}/cancel", {}).status_code == 404
+        assert server.ask("POST", f"/v1/threads/{place}/turns", {"input": "x"}).status_code == 404
+        # The same name under another key is another thread.
+        assert thread(server, threadId="shared-name") == "shared-name"
+        assert server.get("/v1/threads/shared-name/history")["turns"] == []
+        assert "canary" not in server.ask("GET", "/metrics").text
