@@ -27,7 +27,7 @@ async def compact(backend: Backend, tenant: str, thread_id: str, asked: Compact)
 
 def told(thread: Thread, row: ThreadRow, frame: Frame | None, most: int, *, dry_run: bool) -> Compacted:
     """As the API says it."""
-    window = thread.window()
+    window = thread.window
     summary = window.fold.digest_text()[:most]
     return Compacted(
         thread_id=id_of(row),

@@ -202,7 +202,7 @@ _CHANGE = {
 
 
 def _context(thread: Thread) -> ContextShape:
-    window = thread.window()
+    window = thread.window
     known, policy = window.context(), thread.setup.policy
     replay = _replay(thread, {})
     limits = window.fold.limits

@@ -22,7 +22,7 @@ class Part(Shape, frozen=True, kw_only=True):
 
 def parts_of(thread: Thread, prepared: Prepared) -> list[Part]:
     """Every part of a request, in order."""
-    window = thread.window()
+    window = thread.window
     count, fold = window.counter, prepared.fold
     if prepared.wire == "flat":
         text = str(prepared.request["prompt"])

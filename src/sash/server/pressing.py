@@ -55,7 +55,7 @@ class Glances:
 def glance_at(thread: Thread) -> Glance:
     """What a list shows of a thread."""
     context, setup = thread.context(), thread.setup
-    fold = thread.window().fold
+    fold = thread.window.fold
     health = [] if fold.frame.fits else ["what may not leave is over the budget"]
     if not context.window_known:
         health.append("nobody knows the model's window: a default stands in")

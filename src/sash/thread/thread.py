@@ -216,11 +216,6 @@ class Thread:
         with self._lock:
             return self._tail.current().window.context()
 
-    def window(self) -> Window:
-        """The window as it stands now, to look at and to try things on: a copy that goes on by itself."""
-        with self._lock:
-            return self._tail.current().window.copy()
-
     def pressure(self) -> Pressure:
         """How full the window is."""
         return self.context().pressure
