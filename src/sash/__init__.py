@@ -34,8 +34,10 @@ from sash.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
+    SummaryRejected,
     ThreadBusy,
     ThreadExists,
+    ThreadMoved,
     TranscriptError,
     UnknownCounter,
     UnknownFamily,
@@ -57,9 +59,11 @@ if TYPE_CHECKING:
     from sash.core.frame import Frame
     from sash.core.policy import Policy
     from sash.core.sources import Source
+    from sash.core.summary import Summary
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
+    from sash.summarize import Summarizer
     from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Heading, Transcript, open_transcript, write_transcript
     from sash.window import Context, Prepared, Report
@@ -111,9 +115,13 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "Summarizer",
+    "Summary",
+    "SummaryRejected",
     "Thread",
     "ThreadBusy",
     "ThreadExists",
+    "ThreadMoved",
     "TokenCount",
     "Transcript",
     "TranscriptError",

@@ -28,6 +28,7 @@ Every error that sash raises on purpose.
     │   ├── NotFound          there is no such thread, or it is not yours
     │   ├── ThreadBusy        an answer is being got for it already
     │   ├── ThreadExists      the name is taken
+    │   ├── ThreadMoved       the thread became another one while it was summarized
     │   ├── UnknownStore      no store has such an address
     │   ├── DamagedDatabase   what is on the disk is not what was written
     │   ├── NewerDatabase     written by a newer sash than this
@@ -35,6 +36,7 @@ Every error that sash raises on purpose.
     │   ├── StoreFull         the disk is full
     │   ├── StoreReadOnly     it may be read but not written
     │   └── StoreUnavailable  it cannot be opened or reached
+    ├── SummaryRejected       what a model wrote is no summary that may be published
     ├── TranscriptError       a session file could not be read at all
     │   ├── UnknownFormat     no format has that name
     │   ├── UnknownTranscript  the file is in no format that is known
@@ -265,6 +267,14 @@ class ThreadExists(StoreError):
         super().__init__(f"there is a thread {name!r} already; open it, or choose another name")
 
 
+class ThreadMoved(StoreError):
+    """The thread was rewound, redacted or summarized by somebody else meanwhile; nothing was published."""
+
+    def __init__(self, *, thread: int) -> None:
+        self.thread = thread
+        super().__init__(f"thread {thread} was changed while it was summarized; nothing was published, try again")
+
+
 class InvalidName(StoreError, ValueError):
     """A name that not every database can hold."""
 
@@ -429,3 +439,11 @@ class UnknownFormat(TranscriptError, LookupError):
 
     def __str__(self) -> str:
         return f"no format is called {self.name!r}; there are {', '.join(map(repr, self.known))}"
+
+
+class SummaryRejected(SashError):
+    """What a model wrote is no summary that may be published; the old one stays."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the summary was rejected: {problem}")

@@ -17,6 +17,7 @@ _HOMES = {
     "sash.core.frame": ("Frame",),
     "sash.core.policy": ("Policy",),
     "sash.core.sources": ("Source",),
+    "sash.core.summary": ("Summary",),
     "sash.core.tokens": ("TokenCount",),
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),

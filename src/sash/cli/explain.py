@@ -50,6 +50,7 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
             "bold",
         )
         _print_frames(out, told)
+        _print_summaries(out, told)
         out.say()
         _print_turns(out, told)
         if results:
@@ -82,6 +83,18 @@ def _print_frames(out: Screen, told: Explanation) -> None:
         for frame in frames
     ]
     print_table(out, columns, rows)
+
+
+def _print_summaries(out: Screen, told: Explanation) -> None:
+    for summary in told.summaries:
+        by = "the user" if summary.by == "user" else clean(summary.model) or "a model"
+        stands = "in force" if summary.in_force else "waits for the next slide"
+        out.paragraph(
+            f"summary {summary.revision}, {stands}: turns {summary.first} to {summary.end - 1} by {by}, "
+            f"generation {summary.generation}, {summary.lines} lines, {summary.removed} taken out, {summary.tokens}"
+        )
+        if summary.lost:
+            out.paragraph(f"the one before it had lost: {clean(', '.join(summary.lost))}", "dim", indent=_indent(out))
 
 
 def _left(turns: int, shortened: int) -> str:

@@ -106,6 +106,19 @@ class Digest(msgspec.Struct):
             steps={turn: lines[:] for turn, lines in self.steps.items()},
         )
 
+    def since(self, turn: int) -> Digest:
+        """
+        What is told beside a summary that stands for the turns before this one.
+
+        The story of those turns is the summary's; what the user wants, files, commands and
+        names stay, since code knows them for certain.
+        """
+        return msgspec.structs.replace(
+            self,
+            findings=[said for said in self.findings if said.turn >= turn],
+            turns=[line for line in self.turns if _number_of(line) >= turn],
+        )
+
     def add(self, turn: LiveTurn) -> None:
         """A turn leaves."""
         # Steps that left before it were told of then.
@@ -230,6 +243,11 @@ def quoted(line: str) -> str:
 def _turn_line(number: int, asked: str, tools: Sequence[str], outcome: str) -> str:
     used = f" [called {', '.join(sorted(set(tools)))}]" if tools else ""
     return f"- turn {number}: {clip(asked, LINE_LENGTH)}{used}{f' -> {outcome}' if outcome else ''}"
+
+
+def _number_of(line: str) -> int:
+    """Of a turn, from the line that tells of it."""
+    return int(line[len("- turn ") : line.index(":")])
 
 
 def _last_words(said: Sequence[Message]) -> str:

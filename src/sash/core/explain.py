@@ -79,6 +79,26 @@ class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
     fits: bool
 
 
+class ExplainedSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A revision of the summary that stands for turns that left, or waits for the next frame."""
+
+    revision: int
+    in_force: bool
+    first: int
+    end: int
+    """The first turn that it does not stand for."""
+    by: Literal["model", "user"]
+    model: str
+    generation: int
+    """How often it was merged since it was last written from the turns themselves."""
+    lines: int
+    removed: int
+    """Lines that the turns did not support: taken out before anybody saw them."""
+    lost: tuple[str, ...]
+    """What the merged summary before it had lost; known when it was written from the turns again."""
+    tokens: TokenCount
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Everything there is to say about a window."""
 
@@ -91,6 +111,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[ExplainedTurn, ...]
     results: tuple[ExplainedResult, ...]
     frames: tuple[ExplainedFrame, ...]
+    summaries: tuple[ExplainedSummary, ...] = ()
+    """The one in force, and those that wait for the next frame."""
 
 
 BECAUSE: dict[Reason, str] = {
@@ -109,6 +131,7 @@ BECAUSE: dict[Reason, str] = {
     "configure": "model or policy changed",
     "redact": "something was redacted",
     "overflow": "the provider refused the request as too long",
+    "summary": "its summary was edited or written anew",
 }
 """Why a frame was made, as the end of a sentence."""
 
@@ -139,6 +162,7 @@ def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None
         turns=tuple(sorted(view.turns(), key=lambda turn: turn.number)),
         results=tuple(view.results()),
         frames=tuple(view.frames()),
+        summaries=tuple(view.summaries()),
     )
 
 
@@ -164,6 +188,22 @@ class _View:
         return self.fold.calibrated(tokens, exact)
 
     # Turns.
+
+    def summaries(self) -> Iterator[ExplainedSummary]:
+        for summary in self.fold.summaries:
+            yield ExplainedSummary(
+                revision=summary.seq,
+                in_force=summary.seq == self.fold.frame.summary,
+                first=summary.first,
+                end=summary.end,
+                by=summary.by,
+                model=summary.model,
+                generation=summary.generation,
+                lines=summary.lines,
+                removed=summary.removed,
+                lost=summary.lost,
+                tokens=self.fold.counter.text(summary.told()),
+            )
 
     def turns(self) -> Iterator[ExplainedTurn]:
         for left in self.past.evicted:

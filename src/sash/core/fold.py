@@ -29,6 +29,7 @@ from sash.core.size import Part, Size, size_of
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
+from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.told import Room
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
@@ -62,6 +63,8 @@ class Fold:
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
         self.digest = Digest()
+        self.summaries: tuple[Summary, ...] = ()
+        """The one in force, and those that wait for the next frame; the newest last."""
         self._standing: Standing | None = None
         self.facts: list[Fact] = []
         """Statements kept apart from the history."""
@@ -104,6 +107,7 @@ class Fold:
             system=tuple(map(KeptMessage.of, self.system)),
             turns=tuple(map(KeptTurn.of, self.turns.values())),
             digest=self.digest.copy(),
+            summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
             tokens=self.tokens,
             exact=self.exact,
@@ -128,6 +132,7 @@ class Fold:
         fold = cls(policy, limits, counter)
         fold.frame, fold.past = state.frame, Past([state.frame])
         fold.placing, fold.digest = state.placing.copy(), state.digest.copy()
+        fold.summaries = state.summaries
         fold.system = [kept.live(lookup) for kept in state.system]
         fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
         fold.pinned = frozenset(state.pinned)
@@ -309,6 +314,15 @@ class Fold:
         """What stands for the steps of a live turn that left."""
         return self.standing.steps.get(turn, "")
 
+    def offer(self, summary: Summary) -> None:
+        """A summary was written: it waits for the next frame, so that nothing changes between two."""
+        self.summaries = offered(self.summaries, summary, in_force=self.frame.summary)
+
+    @property
+    def summary(self) -> Summary | None:
+        """The summary in force."""
+        return next((summary for summary in self.summaries if summary.seq == self.frame.summary != 0), None)
+
     def recalled(self) -> Recalled | None:
         """What bears on the newest input of all that had left when it came: the same as long as its turn lasts."""
         if self._recalled is None and self._input is not None and self.memory is not None:
@@ -369,7 +383,7 @@ class Fold:
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
         self.suspended = False
-        return slide.frame
+        return self.frame
 
     def _remember_shortened(self, before: Frame) -> None:
         """What this frame is the first to show in part, and what was shortened on entry since the one before it."""
@@ -388,17 +402,23 @@ class Fold:
             self.frame = msgspec.structs.replace(self.frame, number=number)
 
     def _stand(self, frame: Frame) -> None:
+        """The frame is in force, with the newest summary of turns that have all left by then."""
+        found = newest_within(self.summaries, frame.boundary)
         self._standing = None
         self.facts = bounded(self.facts)
-        self.frame = frame
-        self.past.frames.append(frame)
+        self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
+        self.past.frames.append(self.frame)
 
     # What commands do.
 
     def compact(self) -> Frame | None:
         """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
         self.suspended = False
-        return self.slide("compact", low=self.compact_mark())
+        frame = self.slide("compact", low=self.compact_mark())
+        if frame is None and newest_within(self.summaries, self.frame.boundary) != self.summary:
+            # A summary that waits is reason enough, where it is the user's own command.
+            return self.reframe("compact")
+        return frame
 
     def compact_mark(self) -> int:
         """How far a command to compact goes down."""

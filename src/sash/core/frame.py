@@ -22,6 +22,7 @@ Reason = Literal[
     "configure",
     "redact",
     "overflow",
+    "summary",
 ]
 
 
@@ -72,6 +73,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Messages before this position go without their signed thinking: its proof would not hold any more."""
     plain: tuple[int, int] = (0, 0)
     """Messages from the one position up to the other are told as text: a tool loop that lost its thinking."""
+    summary: int = 0
+    """The summary that stands for turns that left: number of its event; 0: none, only a digest."""
     tokens_before: int = 0
     """What history took when the slide was made."""
     tokens: int = 0

@@ -50,10 +50,22 @@ def standing_of(fold: Fold) -> Standing:
         room, alone = Room(max(0, room.tokens - count(steps[turn])), count), False
     most = limits.summary + (room.tokens if kind == "digest" else 0)
     return Standing(
-        digest=digest_text(digest, kind, Room(most, count), visible=visible, wishes=not limits.facts),
+        digest=_for_turns(fold, Room(most, count), visible),
         steps=steps,
         facts=facts_text(_out_of_sight(fold), Room(limits.facts, count)) if fold.facts and limits.facts else "",
     )
+
+
+def _for_turns(fold: Fold, room: Room, visible: frozenset[str]) -> str:
+    """The summary in force, and a digest of what it does not cover."""
+    summary, digest, kind, wishes = fold.summary, fold.digest, fold.policy.replace, not fold.limits.facts
+    if summary is None:
+        return digest_text(digest, kind, room, visible=visible, wishes=wishes)
+    told = summary.told()
+    left = Room(room.tokens - room.count(told), room.count)
+    rest, shown_too = digest.since(summary.end), visible.union(names_in(summary.whole))
+    text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, wishes=wishes)
+    return "\n\n".join(part for part in (told, text) if part)
 
 
 def fresh_facts(fold: Fold) -> tuple[Fact, ...]:

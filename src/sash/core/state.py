@@ -19,6 +19,7 @@ from sash.core.message import Message
 from sash.core.recall import Recalled
 from sash.core.shorten import shorten
 from sash.core.size import Size
+from sash.core.summary import Summary
 from sash.core.turn import Placing
 
 Lookup = Callable[[int], Message]
@@ -109,6 +110,7 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     system: tuple[KeptMessage, ...]
     turns: tuple[KeptTurn, ...]
     digest: Digest
+    summaries: tuple[Summary, ...] = ()
     pinned: tuple[int, ...]
     tokens: int
     exact: bool

@@ -44,7 +44,13 @@ class Room(msgspec.Struct, frozen=True):
 
 
 def digest_text(
-    digest: Digest, kind: str, room: Room, *, visible: frozenset[str] = frozenset(), wishes: bool = True
+    digest: Digest,
+    kind: str,
+    room: Room,
+    *,
+    visible: frozenset[str] = frozenset(),
+    beside_summary: bool = False,
+    wishes: bool = True,
 ) -> str:
     """
     What stands for the turns that left, as much of it as fits.
@@ -59,14 +65,15 @@ def digest_text(
     if kind == "first-sentences":
         title = by_sash("earlier conversation summary, compressed to save context")
         return _newest(title, digest.sentences, room) if digest.sentences else ""
-    if not digest.turns and (digest.steps or not digest.noted):
+    if not digest.turns and not beside_summary and (digest.steps or not digest.noted):
         return ""
-    told = _Told(TURNS_LEFT if digest.turns else RESULTS_SHORTENED, room)
+    told = _Told(TURNS_LEFT if digest.turns or beside_summary else RESULTS_SHORTENED, room)
     told.task(digest.task)
     told.sections(digest, visible, wishes=wishes)
     told.lines("Turns that left:", digest.turns, TURN_SHARE, brief=True)
     told.names(digest, visible)
-    return told.text()
+    # Beside a summary a title alone says nothing.
+    return told.text() if told.told[1:] or not beside_summary else ""
 
 
 def step_text(

@@ -65,6 +65,8 @@ class _Asking:
         self.seconds, self.cancelled = seconds, cancelled
 
     async def run(self) -> Answer:
+        if self.cancelled is not None and self.cancelled.is_set():
+            raise asyncio.CancelledError
         try:
             async with asyncio.timeout(self.seconds):
                 asked = asyncio.ensure_future(self._gather())

@@ -65,6 +65,14 @@ class Log:
             found += [event for event in events if event.kind == "message" and segment.within(event.seq - 1, event.seq)]
         return found
 
+    def turns(self, numbers: Collection[int]) -> list[Event]:
+        """The messages of some turns, in the order of the log."""
+        found: list[Event] = []
+        for segment in self.segments:
+            events = self.store.events_of_turns(self.tenant, segment.thread, numbers)
+            found += [event for event in events if event.kind == "message" and segment.within(event.seq - 1, event.seq)]
+        return found
+
     def frames(self, *, since: int = 0) -> Iterator[tuple[int, Frame]]:
         """The frames from a number on, each with the event that it was made after."""
         if since == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,8 +13,12 @@ from sash.errors import ThreadExists
 from sash.store import DEFAULT, Store, ThreadRow, open_store
 from sash.thread.acts import Change, change_of
 from sash.thread.log import Log, Segment
-from sash.thread.thread import Thread
+from sash.thread.thread import Summaries, Thread
 from sash.window import Setup
+
+if TYPE_CHECKING:
+    from sash.providers import Provider
+    from sash.summarize import Summarizer
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +39,7 @@ def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
     tools: object = None,
     sources: Sequence[Source] | None = None,
     wire: str = "openai-chat",
+    summarizer: Summarizer | Provider | str | None = None,
     tenant: str = "",
 ) -> Thread:
     """
@@ -42,7 +48,8 @@ def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
     `store` is an address (`sqlite:///sash.db`, `postgresql://...`, `memory:`) or a store that is
     open already; without one it is the user's own database. What is given beside it is stored with the
     thread; what is left out is as it was stored. `wire` says how system prompt and tools
-    are written, and what messages are taken for where nothing else is said.
+    are written, and what messages are taken for where nothing else is said. A `summarizer` (a provider, or
+    its name and model as in `anthropic:MODEL`) writes summaries of what leaves, in a thread of its own.
     """
     change = change_of(wire, model=model, policy=policy, system=system, tools=tools, sources=sources)
     place = open_store(store) if isinstance(store, str) else store
@@ -50,11 +57,22 @@ def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
         row = place.find(tenant, name) or _created(place, tenant, name, change)
         thread = thread_of(place, row, wire=wire, owned=isinstance(store, str))
         thread.apply_change(change)
+        if summarizer is not None:
+            thread.worker = _worker(place, tenant, summarizer)
     except BaseException:
         if isinstance(store, str):
             place.close()
         raise
     return thread
+
+
+def _worker(store: Store, tenant: str, summarizer: Summarizer | Provider | str) -> Summaries:
+    from sash.summarize import summarizer_of
+    from sash.thread.worker import Worker
+
+    worker = Worker(store, summarizer_of(summarizer), tenant=tenant)
+    worker.start()
+    return worker
 
 
 def thread_of(store: Store, row: ThreadRow, *, wire: str = "openai-chat", owned: bool = False) -> Thread:

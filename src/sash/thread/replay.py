@@ -17,6 +17,7 @@ from sash.core.live import LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
 from sash.core.state import FoldState, Lookup
+from sash.core.summary import Summary
 from sash.core.turn import title_of
 from sash.thread.acts import Change, Fact, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
@@ -100,6 +101,8 @@ class Replay:
                 return frame
             case "redact":
                 return fold.reframe("redact", number=act_of(event, Redacted).frame)
+            case "summary":
+                return None if undone else self._summarized(event)
             case _ if undone:
                 # What was undone says nothing any more, but that the user wants more in the window than the marks do.
                 fold.suspended = True
@@ -117,6 +120,16 @@ class Replay:
         fold = self.window.fold
         fold.placing.taken = act.taken
         return fold.reframe("rewind", number=act.frame)
+
+    def _summarized(self, event: Event) -> Frame | None:
+        """A summary waits for the next frame; one that the user wrote is a frame itself."""
+        summary = msgspec.structs.replace(act_of(event, Summary), seq=event.seq)
+        fold = self.window.fold
+        if not summary.whole:
+            # Its words were redacted.
+            return None
+        fold.offer(summary)
+        return fold.reframe("summary") if summary.by == "user" else None
 
     def turn(self, number: int) -> LiveTurn:
         """A turn of the window, or one that left it, as it would come back."""

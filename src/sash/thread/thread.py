@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
 from sash.core.sources import Source
+from sash.core.summary import Summary
 from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
 from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
@@ -41,6 +42,7 @@ from sash.thread.marks import Mark, cut_before, marks_of
 from sash.thread.past import past_of
 from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
+from sash.thread.revisions import edited, emptied, reverted, revisions_of
 from sash.thread.saying import Appended, read_messages, said
 from sash.thread.tail import Draft, Make, Tail, Written
 from sash.thread.usage import tokens_read
@@ -48,6 +50,13 @@ from sash.thread.verification import Verification, verified
 from sash.window import Context, Prepared, Setup, Window, excerpt, text_of
 
 _log = logging.getLogger("sash")
+
+
+class Summaries(Protocol):
+    """Whoever writes summaries beside a thread."""
+
+    def wake(self) -> None: ...
+    def stop(self) -> None: ...
 
 
 class Thread:
@@ -68,6 +77,8 @@ class Thread:
         self._log, self._owned = log, owned
         self._tail = Tail(log, lambda: setup)
         self._lock = RLock()
+        self.worker: Summaries | None = None
+        """Writes summaries beside it, where a summarizer was given."""
 
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}, {self._tail.seq} events>"
@@ -81,9 +92,16 @@ class Thread:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store, where it was opened for this thread alone."""
+        """Let go of the store, where it was opened for this thread alone, and of whoever writes its summaries."""
+        if self.worker is not None:
+            self.worker.stop()
         if self._owned:
             self.store.close()
+
+    @property
+    def tail(self) -> Tail:
+        """Where this handle stands in its log, for what is built on threads."""
+        return self._tail
 
     @property
     def id(self) -> int:
@@ -411,6 +429,22 @@ class Thread:
         """The messages that hold a text, newest first. Nothing in it has a special meaning."""
         return self._log.search(text, limit=limit, match=match)
 
+    # What stands for the turns that left.
+
+    def summaries(self) -> tuple[Summary, ...]:
+        """The revisions of its summary, oldest first: who wrote each, what it covers, and what it lost on the way."""
+        return revisions_of(self._log)
+
+    def edit_summary(self, text: str) -> Frame:
+        """The user's own words take the place of the summary; no model changes them later."""
+        with self._lock:
+            return _frame(self._write(lambda replay, seq: edited(replay, seq, text)))
+
+    def revert_summary(self, revision: int) -> Frame:
+        """An older revision of the summary is in force again."""
+        with self._lock:
+            return _frame(self._write(lambda replay, seq: reverted(replay, seq, revision, self._log)))
+
     def redact(self, seq: int) -> Frame:
         """
         Removes the words of a message for good: a tombstone stays, and what derives from them is made anew.
@@ -423,6 +457,9 @@ class Thread:
             if event.kind != "message":
                 raise NotFound("message", seq)
             self._log.redact(event, tombstone(message_of(event)))
+            for summary in revisions_of(self._log):
+                if summary.first <= event.turn < summary.end:
+                    self._log.redact(self._log.event(summary.seq), emptied(summary))
             self._tail.forget()
 
             def make(replay: Replay, last: int) -> Draft:
@@ -437,7 +474,9 @@ class Thread:
         """A draft of an event after which the log is not simply longer."""
         replay, frame = self._tail.folded(until=event.seq - 1, then=event)
         assert frame is not None
-        return Draft(events=(event,), replay=replay, frames=((event.seq, frame),))
+        standing = replay.window.fold.summaries
+        covered = standing[-1].end if standing else 0
+        return Draft(events=(event,), replay=replay, frames=((event.seq, frame),), covered=covered)
 
     def _write(self, make: Make, *, allowed: Callable[[Replay], bool] | None = None, key: Key | None = None) -> Written:
         written = self._tail.write(make, allowed=allowed, key=key)
@@ -448,6 +487,8 @@ class Thread:
             )  # fmt: skip
             if self.on_frame is not None:
                 self.on_frame(frame)
+            if self.worker is not None:
+                self.worker.wake()
         return written
 
 

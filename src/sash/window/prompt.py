@@ -14,7 +14,8 @@ def flat_prompt(fold: Fold, policy: Policy) -> tuple[str, tuple[int, ...]]:
     said = _said(turns[-1], "user") if turns else ""
     exchanges = [Exchange(_said(turn, "user"), _said(turn, "assistant")) for turn in turns[:-1]]
     recent = policy.recent_turns or len(exchanges)
-    prompt = compose(said, turns=exchanges, recent_turns=recent, max_chars=policy.max_chars)
+    summary = fold.summary.whole if fold.summary is not None else ""
+    prompt = compose(said, summary=summary, turns=exchanges, recent_turns=recent, max_chars=policy.max_chars)
     return prompt.text, tuple(turn.number for turn in turns[len(turns) - 1 - prompt.turns :] if turns)
 
 
