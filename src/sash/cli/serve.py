@@ -27,6 +27,7 @@ NAMES = (
     "upstream_openai",
     "upstream_anthropic",
     "bypass",
+    "keep",
     "workers",
     "log_level",
 )

@@ -13,6 +13,7 @@ from sash.server.proxy.courier import Answer, Errand
 from sash.server.proxy.frames import Frames
 from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
+from sash.server.proxy.keeping import Kept, conversation_of
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
 from sash.server.proxy.plan import Plan, planned, sketch_of, untouched
@@ -41,7 +42,10 @@ class Exchange:
         run = Run(self._proxy, self._wire, self._tenant, outlet, counts=self._counts)
         try:
             asked = await read_body(incoming(scope), receive, self._proxy.setup.body_bytes)
-            await until_gone(receive, run.answer(asked))
+            try:
+                await until_gone(receive, run.answer(asked))
+            finally:
+                await run.settle()
         except Gone:
             return
         except Refusal as refusal:
@@ -61,37 +65,43 @@ class Run:
         self._plan: Plan | None = None
         self._caller = ""
         self._retried = False
+        self._status, self._spent, self._reader = 0, 0.0, UsageReader()
+        self._keeping: asyncio.Future[Kept | None] | None = None
 
     async def answer(self, asked: Incoming) -> None:
         """Fit it, send it, and pass the answer on."""
         self._asked = asked
         self._caller = caller_of(asked.headers, self._tenant)
-        status, reader = 0, UsageReader()
         try:
             self._plan = await self._planned(asked)
-            status = await self._exchange(asked, self._plan, reader)
+            self._keep(asked, self._plan)
+            self._status = await self._exchange(asked, self._plan, self._reader)
         except Refusal as refusal:
-            status = refusal.status
-            await self._outlet.refuse(refusal, self._wire, self._said())
+            await self._refuse(refusal)
         except SashError as error:
-            ours = refusal_of(error, self._wire)
-            status = ours.status
-            await self._outlet.refuse(ours, self._wire, self._said())
-        finally:
-            plan = self._plan
-            await self._learn(plan, reader)
-            self._proxy.passed(
-                Passed(
-                    wire=self._wire,
-                    status=status,
-                    overhead_seconds=self._overhead(),
-                    usage=reader.usage,
-                    model="" if plan is None else plan.sketch.name,
-                    frame="" if plan is None else plan.label,
-                    changed=plan is not None and plan.changed,
-                    retried=self._retried,
-                )
+            await self._refuse(refusal_of(error, self._wire))
+
+    async def _refuse(self, refusal: Refusal) -> None:
+        self._status = refusal.status
+        await self._outlet.refuse(refusal, self._wire, self._said())
+
+    async def settle(self) -> None:
+        """What is left to do when the answer is out, or the client gone: nobody waits for it."""
+        plan, usage = self._plan, self._reader.usage
+        await self._learn(plan, self._reader)
+        await self._keep_usage(self._reader)
+        self._proxy.passed(
+            Passed(
+                wire=self._wire,
+                status=self._status,
+                overhead_seconds=self._spent,
+                usage=usage,
+                model="" if plan is None else plan.sketch.name,
+                frame="" if plan is None else plan.label,
+                changed=plan is not None and plan.changed,
+                retried=self._retried,
             )
+        )
 
     async def _planned(self, asked: Incoming) -> Plan:
         setup = self._proxy.setup
@@ -109,6 +119,19 @@ class Run:
         else:
             plan = await asyncio.to_thread(planned, asked.plain, self._wire, sketch, setup, lesson)
         return plan if plan.changed else msgspec.structs.replace(plan, body=asked.body)
+
+    def _keep(self, asked: Incoming, plan: Plan) -> None:
+        """Store what is new, while the provider thinks."""
+        keeper = self._proxy.keeper
+        name = conversation_of(asked, plan.sketch) if keeper is not None and plan.fitted is not None else ""
+        if keeper is not None and name and not self._counts:
+            work = asyncio.to_thread(keeper.keep, self._tenant, self._caller, name, asked.plain, self._wire)
+            self._keeping = asyncio.ensure_future(work)
+
+    async def _keep_usage(self, reader: UsageReader) -> None:
+        kept = None if self._keeping is None else await self._keeping
+        if kept is not None and self._proxy.keeper is not None and reader.usage.context:
+            await asyncio.to_thread(self._proxy.keeper.record_usage, self._tenant, kept, reader.told, self._wire)
 
     async def _exchange(self, asked: Incoming, plan: Plan, reader: UsageReader) -> int:
         """Send it, and pass on what comes back; the status that the client saw."""
@@ -260,12 +283,16 @@ class Run:
             headers.append((b"content-length", str(length).encode()))
         if answer.media_type == "" and answer.status < 300:
             headers = [*headers, STREAM_HEADERS[0]] if length is None else headers
+        if self._keeping is not None:
+            kept = await self._keeping
+            headers.append((b"x-sash-thread", b"unavailable" if kept is None else kept.thread.encode()))
         await self._outlet.start(answer.status, [*headers, *self._said()])
 
     def _said(self) -> list[Raw]:
         """What an answer says of us."""
+        self._spent = self._overhead()
         told = [] if self._plan is None else self._plan.headers()
-        return [*told, (b"x-sash-overhead-ms", f"{self._overhead() * 1000:.2f}".encode())]
+        return [*told, (b"x-sash-overhead-ms", f"{self._spent * 1000:.2f}".encode())]
 
     def _overhead(self) -> float:
         """Seconds that we took ourselves: all but the waiting for the provider."""

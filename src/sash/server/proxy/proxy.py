@@ -7,9 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from sash.server.proxy.courier import Courier
+from sash.server.proxy.keeping import Keeper
 from sash.server.proxy.learned import Learned, Shelf
 from sash.server.proxy.setup import ProxySetup
 from sash.server.proxy.usage import Usage
+from sash.store import Store
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +32,19 @@ class Proxy:
     """The state of a proxy. Made once, closed once."""
 
     def __init__(
-        self, setup: ProxySetup, *, shelf: Shelf | None = None, on_passed: Callable[[Passed], None] | None = None
+        self,
+        setup: ProxySetup,
+        *,
+        store: Store | None = None,
+        shelf: Shelf | None = None,
+        on_passed: Callable[[Passed], None] | None = None,
     ) -> None:
+        """`store` is where conversations are kept, if they are."""
         self.setup = setup
         self.addresses = setup.upstreams.resolved()
         self.courier = Courier(setup)
         self.learned = Learned(shelf)
+        self.keeper = Keeper(store, setup.policy) if setup.keep and store is not None else None
         self._on_passed = on_passed
 
     def passed(self, exchange: Passed) -> None:

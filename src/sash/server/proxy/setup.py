@@ -100,6 +100,8 @@ class ProxySetup(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     bypass: bool = False
     """Leave every request alone."""
+    keep: bool = False
+    """Store conversations that name themselves, as threads."""
     retries: int = 2
     """How often a request is sent again before its first byte went to the client."""
     longest_wait_seconds: float = 20.0
@@ -126,6 +128,7 @@ def proxy_setup_from(settings: Settings) -> ProxySetup:
         ),
         policy=settings.policy(),
         bypass=settings.value("bypass"),
+        keep=settings.value("keep"),
         retries=settings.value("upstream_retries"),
         idle_seconds=settings.value("idle_seconds"),
         keepalive_seconds=settings.value("keepalive_seconds"),

@@ -41,6 +41,8 @@ class UsageReader:
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.told: dict[str, Any] = {}
+        """The same in the provider's own words."""
 
     def see_frame(self, frame: bytes) -> None:
         """A whole frame of a stream."""
@@ -58,6 +60,7 @@ class UsageReader:
                 self._take(holder.usage)
 
     def _take(self, said: dict[str, Any]) -> None:
+        self.told |= {name: value for name, value in said.items() if value is not None}
         # The last word counts: Anthropic's deltas repeat what they know better by then.
         read = _first(said, "prompt_tokens", "input_tokens")
         cached, context = self.usage.cached, self.usage.context
