@@ -16,7 +16,7 @@ from sash.server.route import Asked, Method, Route
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-OWN = ("threads", "sash")
+OWN = ("about", "sash", "search", "threads", "turns")
 """What follows `/v1/` in addresses of ours. A slip in one of them is told here, and never sent to a provider."""
 
 
