@@ -65,6 +65,8 @@ class Marked(msgspec.Struct, frozen=True):
     """A place to come back to."""
 
     label: str = ""
+    cut: int | None = None
+    """The last event that stays when it is gone back to, where that is an earlier one."""
 
 
 class Rewound(msgspec.Struct, frozen=True, kw_only=True):

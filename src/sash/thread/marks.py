@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from sash.core.turn import Placing
+from sash.core.fold import Fold
 from sash.thread.acts import Marked, act_of
 from sash.thread.edits import DECIDING, edits_of
-from sash.thread.log import Log, message_of
+from sash.thread.log import Log
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +17,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     turn: int
     """The turn that was the newest then; -1 before the first."""
+    cut: int
+    """The last event that stays when the thread goes back to it, beside the mark itself."""
     at: float | None = None
 
 
@@ -24,24 +26,20 @@ def marks_of(log: Log, *, until: int | None = None) -> tuple[Mark, ...]:
     """The marks that no rewind has taken out, oldest first."""
     events = list(log.events(until=until, kinds={"mark", *DECIDING}))
     edits = edits_of(events)
+    marked = [(event, act_of(event, Marked)) for event in events if event.kind == "mark" and edits.stands(event)]
     return tuple(
-        Mark(seq=event.seq, label=act_of(event, Marked).label, turn=event.turn, at=event.at)
-        for event in events
-        if event.kind == "mark" and edits.stands(event)
+        Mark(
+            seq=event.seq, label=act.label, turn=event.turn, cut=event.seq if act.cut is None else act.cut, at=event.at
+        )
+        for event, act in marked
     )
 
 
-def cut_before(log: Log, mark: int) -> int:
+def cut_here(fold: Fold) -> int | None:
     """
-    The last event that stays when a thread goes back to a mark.
+    The last event that would stay if a thread came back to here; None: all of them.
 
-    The mark itself; or, where calls were open there, the event before the step that made them.
+    Where calls are open, the event before the step that made them: a step is never cut in two.
     """
-    turns = [event.turn for event in log.events(since=max(0, mark - 1), until=mark)]
-    placing, step = Placing(), mark
-    edits = edits_of(log.events(until=mark, kinds=DECIDING))
-    for event in log.turn(turns[0]) if turns and turns[0] >= 0 else ():
-        stands = event.seq < mark and not edits.out(event.seq)
-        if stands and placing.add(message_of(event)).new_step:
-            step = event.seq - 1
-    return step if placing.calls_open else mark
+    steps = [fold.turns[number].steps[-1][0].position for number in fold.placing.waiting]
+    return min(steps, default=None)

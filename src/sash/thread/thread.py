@@ -38,7 +38,7 @@ from sash.thread.acts import (
 )
 from sash.thread.edits import DECIDING, edits_of
 from sash.thread.log import Log, message_of
-from sash.thread.marks import Mark, cut_before, marks_of
+from sash.thread.marks import Mark, cut_here, marks_of
 from sash.thread.past import past_of
 from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
@@ -332,8 +332,9 @@ class Thread:
         """Marks this place, so that `rewind` can come back to it. Gives the number of the event."""
 
         def make(replay: Replay, seq: int) -> Draft:
-            turn = replay.window.fold.placing.turn
-            return _applied(replay, event_of("mark", Marked(label), seq=seq + 1, turn=-1 if turn is None else turn))
+            fold = replay.window.fold
+            act, turn = Marked(label, cut_here(fold)), fold.placing.turn
+            return _applied(replay, event_of("mark", act, seq=seq + 1, turn=-1 if turn is None else turn))
 
         with self._lock:
             return self._write(make).appended.last_seq
@@ -355,7 +356,7 @@ class Thread:
             if not marks:
                 raise NotFound("mark", "" if label is None else label)
             act = Rewound(
-                to=cut_before(self._log, marks[-1].seq),
+                to=marks[-1].cut,
                 mark=marks[-1].seq,
                 taken=replay.window.fold.placing.taken,
                 frame=replay.window.frame.number + 1,

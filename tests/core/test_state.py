@@ -1,0 +1,40 @@
+"""What survives a restart: the window by reference, and numbers that are never given again."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.core.fold import Fold
+from sash.core.policy import Policy
+from sash.core.state import FoldState
+from tests.builders import CHARS4, Call, Script, fold_of, limits, lines, turns_of
+
+
+def resumed(fold: Fold, log: Script) -> Fold:
+    state = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
+    return Fold.resumed(state, fold.policy, fold.limits, fold.counter, log.messages().__getitem__)
+
+
+def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:
+    script = Script().user("read").assistant("", Call("a")).results(("a", lines(400)))
+    fold = fold_of(script, Policy(record_over_tokens=200))
+    *_, live = fold.window()
+    assert live.came is not None
+    again = resumed(fold, script)
+    assert list(again.window()) == list(fold.window())
+    assert again.state() == fold.state()
+
+
+def test_a_state_holds_no_words_of_what_is_still_live() -> None:
+    script = Script().user("read it").assistant("", Call("a")).results(("a", "the secret of the lighthouse"))
+    assert b"lighthouse" not in msgspec.json.encode(fold_of(script).state())
+
+
+def test_the_number_of_a_frame_is_never_given_again() -> None:
+    policy = Policy(history_tokens=1_000)
+    fold = fold_of(turns_of(100, 100), policy)
+    fold.number_from(7)
+    assert fold.reframe("undo").number == 8
+    fold.number_from(3)
+    assert fold.reframe("undo").number == 9
+    assert Fold(policy, limits(policy), CHARS4).reframe("rewind", number=4).number == 4

@@ -1,0 +1,241 @@
+"""What the user commands: pin, mark, rewind, undo, configure, redact. Nothing is lost by any of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sash.core.policy import Policy
+from sash.errors import NotFound, NothingToUndo, PinsFull
+from sash.store import MemoryStore
+from tests.builders import Call, Script, lines, words
+from tests.core.invariants import check_counted_right
+from tests.thread.speaking import SMALL, numbers, opened, say, talk
+
+
+def test_a_pinned_turn_stays_when_others_leave() -> None:
+    thread = opened()
+    talk(thread, 2)
+    assert thread.pin(1) is None
+    talk(thread, 18)
+    assert numbers(thread, "carried") == [1]
+    assert 1 not in numbers(thread, "evicted")
+    assert thread.verify().ok
+
+
+def test_an_evicted_turn_comes_back_when_it_is_pinned_and_leaves_when_it_is_unpinned() -> None:
+    thread = opened()
+    thread.append([{"role": "user", "content": "the first words"}, {"role": "assistant", "content": words(50)}])
+    talk(thread, 19)
+    assert 1 in numbers(thread, "evicted")
+    frame = thread.pin(1)
+    assert frame is not None
+    assert (frame.reason, frame.carried) == ("pin", (1,))
+    assert "the first words" in [message["content"] for message in thread.request()["messages"]]
+    assert numbers(thread, "carried") == [1]
+    assert len(thread.turns()) == 20
+    left = thread.unpin(1)
+    assert left is not None
+    assert (left.reason, left.carried) == ("unpin", ())
+    assert 1 in numbers(thread, "evicted")
+    assert thread.verify().ok
+
+
+def test_unpinning_a_live_turn_changes_nothing_yet() -> None:
+    thread = opened()
+    talk(thread, 2)
+    thread.pin(2)
+    assert thread.unpin(2) is None
+    assert numbers(thread, "live") == [1, 2]
+    with pytest.raises(NotFound, match="pinned turn 2"):
+        thread.unpin(2)
+
+
+def test_pins_beyond_their_allowance_are_refused_with_the_sizes() -> None:
+    thread = opened()
+    talk(thread, 6)
+    for number in (1, 2, 3, 4):
+        thread.pin(number)
+    with pytest.raises(PinsFull, match=r"500 of at most 400 tokens \(turn 1: 100, .*raise `pin_tokens`"):
+        thread.pin(5)
+    with pytest.raises(NotFound, match="turn 77"):
+        thread.pin(77)
+
+
+def test_a_rewind_goes_back_to_the_newest_mark_and_keeps_it() -> None:
+    thread = opened()
+    talk(thread, 2)
+    thread.mark("before")
+    before = thread.request()
+    talk(thread, 3)
+    frame = thread.rewind()
+    assert (frame.reason, frame.number) == ("rewind", 1)
+    assert thread.request() == before
+    assert numbers(thread, "live") == [1, 2]
+    assert numbers(thread, "rewound") == [3, 4, 5]
+    assert [mark.label for mark in thread.marks()] == ["before"]
+    talk(thread, 1)
+    assert numbers(thread, "live") == [1, 2, 6]
+    assert thread.verify().ok
+
+
+def test_a_rewind_by_label_drops_later_marks_and_an_undo_brings_them_back() -> None:
+    thread = opened()
+    talk(thread, 1)
+    thread.mark("a")
+    talk(thread, 1)
+    thread.mark("b")
+    talk(thread, 1)
+    full = thread.request()
+    thread.rewind("a")
+    assert [mark.label for mark in thread.marks()] == ["a"]
+    assert thread.undo().reason == "undo"
+    assert [mark.label for mark in thread.marks()] == ["a", "b"]
+    assert thread.request() == full
+    assert numbers(thread, "live") == [1, 2, 3]
+    with pytest.raises(NotFound, match="mark 'c'"):
+        thread.rewind("c")
+    assert thread.verify().ok
+
+
+def test_a_rewind_restores_frame_pins_and_facts() -> None:
+    thread = opened()
+    talk(thread, 4)
+    thread.pin(1)
+    thread.remember("early")
+    thread.mark()
+    state = (thread.request(), numbers(thread, "evicted"), thread.facts())
+    thread.remember("late")
+    thread.unpin(1)
+    talk(thread, 20)
+    assert 1 in numbers(thread, "evicted")
+    thread.rewind()
+    assert (thread.request(), numbers(thread, "evicted"), thread.facts()) == state
+    talk(thread, 20)
+    assert numbers(thread, "carried") == [1]
+    assert thread.verify().ok
+
+
+def test_a_mark_inside_a_step_goes_back_to_where_the_step_began() -> None:
+    thread = opened()
+    say(thread, Script().turn().user("look").assistant("", Call("a")))
+    thread.mark("inside")
+    say(thread, Script().results(("a", "found")).assistant("there"))
+    thread.rewind("inside")
+    assert [message["role"] for message in thread.request()["messages"]] == ["user", "assistant", "user"]
+    assert [mark.label for mark in thread.marks()] == ["inside"]
+    say(thread, Script().assistant("never mind"))
+    assert thread.verify().ok
+
+
+def test_without_a_mark_there_is_nothing_to_go_back_to() -> None:
+    with pytest.raises(NotFound, match="mark"):
+        opened().rewind()
+
+
+def test_an_undone_slide_brings_the_turns_back_until_the_window_is_full() -> None:
+    thread = opened(policy=Policy(counter="chars4", history_tokens=1_000, window=6_000))
+    talk(thread, 10)
+    assert numbers(thread, "evicted")
+    assert thread.undo().reason == "undo"
+    assert numbers(thread, "evicted") == []
+    talk(thread, 10)
+    assert numbers(thread, "evicted") == []
+    talk(thread, 40)
+    assert numbers(thread, "evicted")
+    assert thread.verify().ok
+
+
+def test_undo_goes_further_back_each_time_and_says_when_nothing_is_left() -> None:
+    thread = opened()
+    talk(thread, 4)
+    thread.compact()
+    thread.mark()
+    talk(thread, 1)
+    thread.rewind()
+    assert [thread.undo().reason, thread.undo().reason] == ["undo", "undo"]
+    assert numbers(thread, "evicted") == []
+    assert numbers(thread, "rewound") == []
+    with pytest.raises(NothingToUndo, match="'t'"):
+        thread.undo()
+    assert thread.verify().ok
+
+
+def test_an_undone_pin_is_no_pin() -> None:
+    thread = opened()
+    talk(thread, 20)
+    before = numbers(thread, "evicted")
+    thread.pin(1)
+    thread.undo()
+    assert numbers(thread, "evicted") == before
+    assert numbers(thread, "carried") == []
+    assert thread.verify().ok
+
+
+def test_another_model_counts_its_own_way_and_a_smaller_window_slides() -> None:
+    thread = opened()
+    talk(thread, 6)
+    tokens = thread.context().ledger.row("history").used
+    thread.configure(policy=Policy(window=20_000, history_tokens=1_000), model="gpt-5")
+    assert thread.context().counter != "chars4"
+    assert thread.context().ledger.row("history").used != tokens
+    thread.configure(policy=Policy(counter="chars4", window=2_000, history_tokens=300))
+    evicted = numbers(thread, "evicted")
+    assert evicted
+    thread.configure(policy=SMALL)
+    assert numbers(thread, "evicted") == evicted
+    assert thread.configure(policy=SMALL) is None
+    assert [frame.reason for frame in thread.frames()][1:] == ["configure"] * 3
+    assert thread.verify().ok
+
+
+def test_what_is_recounted_is_counted_as_it_is_shown() -> None:
+    sizes: dict[str, Any] = {"history_tokens": 1_500, "window": 20_000, "record_over_tokens": 300}
+    thread = opened(policy=Policy(counter="chars4", **sizes))
+    script = Script("anthropic").user(words(20))
+    for number in range(12):
+        script.assistant(words(30), Call(f"c{number}"), thinking="let me see " * 20)
+        script.results((f"c{number}", lines(60)))
+    say(thread, script)
+    assert thread.frames()[-1].plain[1] > 0
+    for counter in ("bytes4", "gitclaw", "estimate:claude", "chars4"):
+        thread.configure(policy=Policy(counter=counter, **sizes))
+        check_counted_right(thread._tail.current().window.fold)
+    thread.configure(system="be kind", sources=[])
+    assert thread.verify().ok
+
+
+def test_redacted_words_are_gone_from_everything_that_derives_from_them() -> None:
+    store = MemoryStore()
+    thread = opened(store)
+    thread.append([{"role": "user", "content": "my password is hunter2"}, {"role": "assistant", "content": "noted"}])
+    talk(thread, 19)
+    assert 1 in numbers(thread, "evicted")
+    assert "hunter2" in str(thread.request())
+    frame = thread.redact(1)
+    assert frame.reason == "redact"
+    for handle in (thread, opened(store)):
+        assert "hunter2" not in str(handle.request())
+        assert "hunter2" not in str(handle.turns())
+        assert handle.search("hunter2") == ()
+        assert b"hunter2" not in b"".join(event.body for event in handle.events())
+    assert [turn.number for turn in thread.turns()] == list(range(1, 21))
+    checked = thread.verify()
+    assert checked.ok
+    assert checked.unverifiable > 0
+    talk(thread, 20)
+    assert thread.verify().ok
+    with pytest.raises(NotFound, match="message"):
+        thread.redact(frame.at)
+
+
+def test_a_redacted_call_keeps_its_result_and_a_redacted_result_its_call() -> None:
+    thread = opened()
+    say(thread, Script().user("look").assistant("hm", Call("a", '{"path": "secret"}')).results(("a", "secret")))
+    thread.redact(2)
+    thread.redact(3)
+    call, result = thread.request()["messages"][1:]
+    assert call["tool_calls"][0]["id"] == result["tool_call_id"] == "a"
+    assert "secret" not in str(thread.request())
+    assert thread.verify().ok
