@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
     from sash.summarize import Summarizer
-    from sash.thread import Appended, Thread, Verification, open  # noqa: A004  (its public name)
+    from sash.thread import Appended, Thread, Verification, open, tools  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Heading, Transcript, open_transcript, write_transcript
     from sash.window import Context, Prepared, Report
 else:
@@ -142,5 +142,6 @@ __all__ = [
     "fit",
     "open",
     "open_transcript",
+    "tools",
     "write_transcript",
 ]

@@ -22,8 +22,8 @@ _HOMES = {
     "sash.counting": ("count_tokens",),
     "sash.fitting": ("Fitted", "fit"),
     "sash.summarize": ("Summarizer",),
+    "sash.thread": ("Appended", "Thread", "Verification", "open", "tools"),
     "sash.transcripts": ("Entry", "Heading", "Transcript", "open_transcript", "write_transcript"),
-    "sash.thread": ("Appended", "Thread", "Verification", "open"),
     "sash.window": ("Context", "Prepared", "Report"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -152,3 +152,13 @@ def test_a_thread_has_a_title_that_may_change_and_knows_when_it_was_used(store: 
     assert store.threads(tenant)[0].title == row.title
     with pytest.raises(NotFound):
         store.put_title("somebody else", made.id, "mine")
+
+
+def test_a_thread_may_go_on_numbering_where_another_one_stood(store: Store, tenant: str) -> None:
+    thread = store.create(tenant, "fork", b"{}", after=7)
+    assert thread.last_seq == store.last_seq(tenant, thread.id) == 7
+    assert store.append(tenant, thread.id, entry(said("eight")), expected_seq=7).first_seq == 8
+    assert [event.seq for event in store.events(tenant, thread.id, since=7)] == [8]
+    assert [event.seq for event in store.events(tenant, thread.id, since=7, until=8)] == [8]
+    store.redact(tenant, thread.id, 8, b"{}")
+    assert [event.body for event in store.events(tenant, thread.id, since=7)] == [b"{}"]

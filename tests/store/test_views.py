@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from sash.store import Entry, Store, open_store
+from sash.thread import open_thread
 from tests.store.building import entry, noted, said, slid, thread_of
 from tests.store.server import Server
 
@@ -96,6 +97,22 @@ def test_before_the_first_slide_all_is_in_the_window(asked: tuple[Store, Ask], t
     thread_of(store, tenant, "one", "two", name="agent")
     assert [row["content"] for row in ask(WINDOW, "agent")] == ["one", "two"]
     assert ask(ARCHIVE, "agent") == []
+
+
+def test_what_was_rewound_is_in_no_window_and_comes_back_with_an_undo(asked: tuple[Store, Ask], tenant: str) -> None:
+    store, ask = asked
+    thread = open_thread("agent", store=store, tenant=tenant)
+    thread.append([{"role": "user", "content": "one"}, {"role": "assistant", "content": "1"}])
+    thread.mark()
+    thread.append([{"role": "user", "content": "two"}, {"role": "assistant", "content": "2"}])
+    thread.rewind()
+    thread.append({"role": "user", "content": "three"})
+    assert [row["content"] for row in ask(WINDOW, "agent")] == ["one", "1", "three"]
+    archive = ask(ARCHIVE, "agent")
+    assert [row["content"] for row in archive] == ["two", "2"]
+    assert all(row["evicted_at"] > row["created_at"] for row in archive)
+    thread.undo()
+    assert [row["content"] for row in ask(WINDOW, "agent")] == ["one", "1", "two", "2", "three"]
 
 
 def test_times_in_the_views_follow_the_sequence_whatever_clocks_say(asked: tuple[Store, Ask], tenant: str) -> None:

@@ -455,7 +455,9 @@ class Fold:
         bodies = {kept: turn.body for kept, turn in self.turns.items() if kept != number}
         return self.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
 
-    def reframe(self, reason: Reason, *, number: int | None = None) -> Frame:
+    def reframe(
+        self, reason: Reason, *, number: int | None = None, rewound: tuple[tuple[int, int], ...] | None = None
+    ) -> Frame:
         """
         A new frame for a head that a command has changed, under the next number or a given one.
 
@@ -463,6 +465,8 @@ class Fold:
         """
         if number is not None:
             self.frame = msgspec.structs.replace(self.frame, number=number - 1)
+        if rewound is not None:
+            self.frame = msgspec.structs.replace(self.frame, rewound=rewound)
         if self.placing.calls_open:
             self._due = self._due or (reason, EVERYTHING)
         elif (planned := self.plan(reason, low=EVERYTHING)) is not None:

@@ -75,6 +75,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Messages from the one position up to the other are told as text: a tool loop that lost its thinking."""
     summary: int = 0
     """The summary that stands for turns that left: number of its event; 0: none, only a digest."""
+    rewound: tuple[tuple[int, int], ...] = ()
+    """Events after the one number and before the other that rewinds have taken out of the thread."""
     tokens_before: int = 0
     """What history took when the slide was made."""
     tokens: int = 0

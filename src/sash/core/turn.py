@@ -216,12 +216,16 @@ def wrote(message: Message) -> bool:
 def title_of(message: Message) -> str:
     """Its first line, cut at 40 characters."""
     for block in message.blocks:
-        if type(block) is Text:
-            # Words may be megabytes long: only their beginning is looked at.
-            lines = block.text[:_TITLE_REACH].lstrip()[: TITLE_LENGTH + 1].splitlines()
-            if lines:
-                return lines[0][:TITLE_LENGTH].rstrip()
+        if type(block) is Text and (line := first_line(block.text)):
+            return line
     return ""
+
+
+def first_line(text: str) -> str:
+    """The first line of a text that says anything, cut at 40 characters."""
+    # Words may be megabytes long: only their beginning is looked at.
+    lines = text[:_TITLE_REACH].lstrip()[: TITLE_LENGTH + 1].splitlines()
+    return lines[0][:TITLE_LENGTH].rstrip() if lines else ""
 
 
 def _snapshot(turn: _Growing, last: bool, waiting: bool) -> Turn:

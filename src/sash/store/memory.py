@@ -46,7 +46,7 @@ class _Thread:
     """All that belongs to one thread."""
 
     def __init__(self, row: ThreadRow, setup: bytes) -> None:
-        self.row, self.setup = row, setup
+        self.row, self.setup, self.after = row, setup, row.last_seq
         self.log: list[Event] = []
         self.order: list[int] = []
         """Of each event, its place among all events of the store: what is newer is found first."""
@@ -88,14 +88,14 @@ class MemoryStore(MemoryRuns):
         named = (kept for (owner, _), kept in self._threads.items() if owner == tenant and kept.row.name == name)
         return next(named, None)
 
-    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None) -> ThreadRow:
+    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None, after: int = 0) -> ThreadRow:
         """A new, empty thread."""
         with self._lock:
             if self._named(tenant, name) is not None:
                 raise ThreadExists(name)
             self._last_id += 1
             now = time.time()
-            row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at, created=now, updated=now)
+            row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at, last_seq=after, created=now, updated=now)
             self._threads[tenant, row.id] = _Thread(row, setup)
             return row
 
@@ -201,9 +201,10 @@ class MemoryStore(MemoryRuns):
     ) -> Iterator[Event]:
         """The events of a log."""
         with self._lock:
-            log = self._of(tenant, thread).log
-            last = len(log) if until is None else min(until, len(log))
-        for position in range(max(0, since), max(0, last)):
+            kept = self._of(tenant, thread)
+            log, after = kept.log, kept.after
+            last = len(log) if until is None else min(until - after, len(log))
+        for position in range(max(0, since - after), max(0, last)):
             event = log[position]
             if kinds is None or event.kind in kinds:
                 yield event
@@ -238,10 +239,11 @@ class MemoryStore(MemoryRuns):
         """Body and words give way to a tombstone."""
         with self._lock:
             kept = self._of(tenant, thread)
-            if not 1 <= seq <= len(kept.log):
+            place = seq - kept.after - 1
+            if not 0 <= place < len(kept.log):
                 raise NotFound("event", seq)
-            self._forget_runs(tenant, thread, kept.log[seq - 1].turn)
-            kept.log[seq - 1] = msgspec.structs.replace(kept.log[seq - 1], body=tombstone, text="")
+            self._forget_runs(tenant, thread, kept.log[place].turn)
+            kept.log[place] = msgspec.structs.replace(kept.log[place], body=tombstone, text="")
             kept.postings = [posting for posting in kept.postings if posting.seq != seq]
             kept.checkpoint = None
 

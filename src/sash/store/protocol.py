@@ -35,8 +35,12 @@ from sash.store.runs import Runs
 class Store(Runs, Protocol):
     """Where threads live. `tests/store` is the specification: it runs on every store."""
 
-    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None) -> ThreadRow:
-        """A new, empty thread; `ThreadExists` where the name is taken."""
+    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None, after: int = 0) -> ThreadRow:
+        """
+        A new, empty thread; `ThreadExists` where the name is taken.
+
+        Its events are numbered from `after` on: those up to it are another thread's.
+        """
 
     def find(self, tenant: str, name: str) -> ThreadRow | None:
         """The thread of that name."""

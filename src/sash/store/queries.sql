@@ -1,7 +1,7 @@
 -- The statements that SQLite and PostgreSQL share. Each is known by its name; values are named too and always bound.
 
 -- name: add_thread
-INSERT INTO thread (tenant, name, said_at, made_us) VALUES (:tenant, :name, :at, now_us())
+INSERT INTO thread (tenant, name, said_at, last_seq, made_us) VALUES (:tenant, :name, :at, :after, now_us())
 ON CONFLICT (tenant, name) DO NOTHING RETURNING id;
 
 -- name: put_title
@@ -17,6 +17,9 @@ WHERE tenant = :tenant AND name = :name;
 -- name: thread
 SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND id = :thread;
+
+-- name: thread_end
+SELECT id, last_seq FROM thread WHERE tenant = :tenant AND id = :thread;
 
 -- name: threads
 SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread

@@ -118,18 +118,18 @@ class SqlStore(SqlRuns, ABC):
         """The rows of one reading statement."""
         return self._read(tenant, lambda run: run.rows(statement, tenant=tenant, **values))
 
-    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None) -> ThreadRow:
+    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None, after: int = 0) -> ThreadRow:
         """A new, empty thread."""
         tenant_name(tenant)
         checked("thread", name)
 
         def work(run: Running) -> ThreadRow:
-            made = run.rows("add_thread", tenant=tenant, name=name, at=at)
+            made = run.rows("add_thread", tenant=tenant, name=name, at=at, after=after)
             if not made:
                 raise ThreadExists(name)
             [[thread]] = made
             run.run("add_setup", tenant=tenant, thread=thread, body=setup)
-            return thread_of(_row_of(run, tenant, thread))
+            return thread_of(run.rows("thread", tenant=tenant, thread=thread)[0])
 
         return self._write(tenant, work)
 
@@ -143,7 +143,10 @@ class SqlStore(SqlRuns, ABC):
     def thread(self, tenant: str, thread: int) -> ThreadRow:
         """A thread as it stands now."""
         tenant_name(tenant)
-        return thread_of(self._read(tenant, lambda run: _row_of(run, tenant, thread)))
+        found = self._ask("thread", tenant=tenant, thread=thread)
+        if not found:
+            raise NotFound("thread", thread)
+        return thread_of(found[0])
 
     def threads(self, tenant: str, *, before: int | None = None, limit: int = 50) -> list[ThreadRow]:
         """Newest first."""
@@ -227,7 +230,7 @@ class SqlStore(SqlRuns, ABC):
             covered=entry.covered,
         )
         if not moved:
-            last_seq = _row_of(run, tenant, thread)[4]
+            last_seq = _end_of(run, tenant, thread)[1]
             assert expected_seq is not None
             raise Conflict(thread=thread, expected_seq=expected_seq, last_seq=last_seq)
         [(last_seq, last_us)] = moved
@@ -253,7 +256,7 @@ class SqlStore(SqlRuns, ABC):
         checked("key", key.name)
 
         def work(run: Running) -> Appended | None:
-            _row_of(run, tenant, thread)
+            _end_of(run, tenant, thread)
             return _outcome(run, tenant, thread, key)
 
         return self._read(tenant, work)
@@ -293,7 +296,7 @@ class SqlStore(SqlRuns, ABC):
                 run: Running, asked: dict[str, Any] = asked, look: bool = whole or first
             ) -> tuple[list[Row], bool, Row | None]:
                 page, ends = run.page(statement, **asked)
-                return page, ends, _row_of(run, tenant, thread) if ends and look else None
+                return page, ends, _end_of(run, tenant, thread) if ends and look else None
 
             page, ends, row = self._read(tenant, work)
             for position, stored in enumerate(page, since + 1):
@@ -308,13 +311,15 @@ class SqlStore(SqlRuns, ABC):
 
     def _whole(self, row: Row, end: int, until: int) -> None:
         """An index that has lost its end looks like a shorter log; the thread knows how long it is."""
-        last_seq = min(row[4], until)
+        last_seq = min(row[1], until)
         if end < last_seq:
             raise DamagedDatabase(self._place, f"event {last_seq} of thread {row[0]} is missing")
 
     def last_seq(self, tenant: str, thread: int) -> int:
         """Number of the newest event."""
-        return self.thread(tenant, thread).last_seq
+        tenant_name(tenant)
+        last_seq: int = self._read(tenant, lambda run: _end_of(run, tenant, thread))[1]
+        return last_seq
 
     def frames(self, tenant: str, thread: int, *, since: int = 0) -> Iterator[FrameRow]:
         """The frames of a thread, oldest first."""
@@ -334,7 +339,7 @@ class SqlStore(SqlRuns, ABC):
         tenant_name(tenant)
 
         def work(run: Running) -> Head:
-            last_seq = _row_of(run, tenant, thread)[4]
+            last_seq = _end_of(run, tenant, thread)[1]
             frames = run.rows("frame_at", tenant=tenant, thread=thread, at=last_seq if at is None else at)
             frame = frame_of(frames[0]) if frames else None
             kept = run.rows("checkpoint", tenant=tenant, thread=thread) if at is None else []
@@ -350,7 +355,7 @@ class SqlStore(SqlRuns, ABC):
         at = {"tenant": tenant, "thread": thread}
 
         def work(run: Running) -> None:
-            _row_of(run, tenant, thread)
+            _end_of(run, tenant, thread)
             self._drop_words(run, tenant, thread, seq)
             old, _ = run.page("events", **at, since=seq - 1, until=seq, limit=1)
             if not old:
@@ -369,7 +374,7 @@ class SqlStore(SqlRuns, ABC):
         tenant_name(tenant)
 
         def work(run: Running) -> list[Posting]:
-            _row_of(run, tenant, thread)
+            _end_of(run, tenant, thread)
             found = []
             for term in sorted(set(terms)):
                 rows = run.rows("postings", tenant=tenant, thread=thread, term=stored_term(term))
@@ -430,7 +435,7 @@ class SqlStore(SqlRuns, ABC):
         tenant_name(tenant)
 
         def work(run: Running) -> None:
-            _row_of(run, tenant, thread)
+            _end_of(run, tenant, thread)
             run.run("retry_lease", tenant=tenant, thread=thread)
 
         self._write(tenant, work)
@@ -470,8 +475,9 @@ class SqlStore(SqlRuns, ABC):
         ]
 
 
-def _row_of(run: Running, tenant: str, thread: int) -> Row:
-    found = run.rows("thread", tenant=tenant, thread=thread)
+def _end_of(run: Running, tenant: str, thread: int) -> Row:
+    """A thread's number and that of its last event."""
+    found = run.rows("thread_end", tenant=tenant, thread=thread)
     if not found:
         raise NotFound("thread", thread)
     return found[0]

@@ -44,6 +44,10 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
         """Whether an event still says anything."""
         return event.kind in _NEVER_OUT or not self.out(event.seq)
 
+    def gaps_at(self, seq: int) -> tuple[tuple[int, int], ...]:
+        """What rewinds up to some event have taken out, as a frame says it."""
+        return tuple(sorted((gap.after, gap.before) for gap in self.gaps if gap.before <= seq))
+
     def out(self, seq: int) -> bool:
         """Whether a rewind has taken an event out."""
         return any(seq in gap for gap in self.gaps)

@@ -12,21 +12,13 @@ from sash.core.sources import Source
 from sash.errors import ThreadExists
 from sash.store import DEFAULT, Store, ThreadRow, open_store
 from sash.thread.acts import Change, change_of
-from sash.thread.log import Log, Segment
+from sash.thread.origin import Origin, log_of, origin_of
 from sash.thread.thread import Summaries, Thread
 from sash.window import Setup
 
 if TYPE_CHECKING:
     from sash.providers import Provider
     from sash.summarize import Summarizer
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a thread was created with."""
-
-    setup: Setup
-    segments: tuple[Segment, ...] = ()
-    """The stretches of other threads that its log begins with."""
 
 
 def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
@@ -77,10 +69,8 @@ def _worker(store: Store, tenant: str, summarizer: Summarizer | Provider | str) 
 
 def thread_of(store: Store, row: ThreadRow, *, wire: str = "openai-chat", owned: bool = False) -> Thread:
     """A handle on a stored thread."""
-    origin = msgspec.json.decode(store.setup(row.tenant, row.id), type=Origin)
-    after = origin.segments[-1].until if origin.segments else 0
-    log = Log(store, row.tenant, (*origin.segments, Segment(row.id, after or 0)))
-    return Thread(store, log, origin.setup, name=row.name, wire=wire, owned=owned)
+    origin = origin_of(store, row)
+    return Thread(log_of(store, row, origin), origin, name=row.name, wire=wire, owned=owned)
 
 
 def _created(store: Store, tenant: str, name: str, change: Change) -> ThreadRow:

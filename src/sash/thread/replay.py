@@ -81,10 +81,10 @@ class Replay:
             fold.suspended = fold.suspended or undone
             return frame
         fold.placing.length = event.seq
-        return self._command(event, undone)
+        return self._command(event, edits)
 
-    def _command(self, event: Event, undone: bool) -> Frame | None:
-        fold = self.window.fold
+    def _command(self, event: Event, edits: Edits) -> Frame | None:
+        fold, undone, gaps = self.window.fold, event.seq in edits.undone, edits.gaps_at(event.seq)
         match event.kind:
             case "usage":
                 self.calibration = observe(self.calibration, act_of(event, Report))
@@ -96,18 +96,20 @@ class Replay:
                 fold.suspended = fold.suspended or undone
                 return frame
             case "undo":
-                frame = fold.reframe("undo", number=act_of(event, Undone).frame)
+                frame = fold.reframe("undo", number=act_of(event, Undone).frame, rewound=gaps)
                 fold.suspended = True
                 return frame
             case "redact":
-                return fold.reframe("redact", number=act_of(event, Redacted).frame)
+                return fold.reframe("redact", number=act_of(event, Redacted).frame, rewound=gaps)
             case "summary":
                 return None if undone else self._summarized(event)
             case _ if undone:
                 # What was undone says nothing any more, but that the user wants more in the window than the marks do.
                 fold.suspended = True
             case "rewind":
-                return self._rewind(act_of(event, Rewound))
+                act = act_of(event, Rewound)
+                fold.placing.taken = act.taken
+                return fold.reframe("rewind", number=act.frame, rewound=gaps)
             case "compact":
                 return fold.compact()
             case "pin":
@@ -115,11 +117,6 @@ class Replay:
             case "unpin":
                 return fold.unpin(act_of(event, Pinned).turn)
         return None
-
-    def _rewind(self, act: Rewound) -> Frame:
-        fold = self.window.fold
-        fold.placing.taken = act.taken
-        return fold.reframe("rewind", number=act.frame)
 
     def _summarized(self, event: Event) -> Frame | None:
         """A summary waits for the next frame; one that the user wrote is a frame itself."""

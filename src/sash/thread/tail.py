@@ -57,7 +57,7 @@ class Written(msgspec.Struct, frozen=True):
 class Tail:
     """The newest state of a thread that a handle knows of."""
 
-    def __init__(self, log: Log, origin: Callable[[], Setup]) -> None:
+    def __init__(self, log: Log, origin: Setup) -> None:
         self.log = log
         self.moved = False
         """Somebody else has said something since this handle last did."""
@@ -97,7 +97,7 @@ class Tail:
         """The thread folded from its first event on, and the frame that one more event would lead to."""
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
-        replay = Replay(Window(self._origin()), self.log.turn)
+        replay = Replay(Window(self._origin), self.log.turn)
         for event in self.log.events(until=until):
             if edits.stands(event):
                 replay.apply(event, edits)

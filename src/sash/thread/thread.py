@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from itertools import count
 from threading import RLock
 from types import TracebackType
 from typing import Any, Protocol
@@ -23,7 +24,7 @@ from sash.core.summary import Summary
 from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
 from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
-from sash.store import Found, Key, Matching, Store
+from sash.store import Found, Key, Matching
 from sash.thread.acts import (
     Change,
     Fact,
@@ -37,14 +38,17 @@ from sash.thread.acts import (
     event_of,
 )
 from sash.thread.edits import DECIDING, edits_of
+from sash.thread.forking import forked
 from sash.thread.log import Log, message_of
 from sash.thread.marks import Mark, cut_here, marks_of
+from sash.thread.origin import Origin, log_of, origin_of
 from sash.thread.past import past_of
 from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
 from sash.thread.revisions import edited, emptied, reverted, revisions_of
 from sash.thread.saying import Appended, read_messages, said
 from sash.thread.tail import Draft, Make, Tail, Written
+from sash.thread.tools import Answering, call_of
 from sash.thread.usage import tokens_read
 from sash.thread.verification import Verification, verified
 from sash.window import Context, Prepared, Setup, Window, excerpt, text_of
@@ -67,15 +71,15 @@ class Thread:
     used from several threads at once; other processes may hold the same thread.
     """
 
-    def __init__(self, store: Store, log: Log, setup: Setup, *, name: str, wire: str, owned: bool) -> None:
+    def __init__(self, log: Log, origin: Origin, *, name: str, wire: str, owned: bool = False) -> None:
         self.name, self.tenant, self.wire = name, log.tenant, wire
-        self.store = store
+        self.store = log.store
         self.on_frame: Callable[[Frame], None] | None = None
         """Is told of each frame once it is stored."""
         self.before_slide: BeforeSlide | None = None
         """May veto a slide that could wait."""
-        self._log, self._owned = log, owned
-        self._tail = Tail(log, lambda: setup)
+        self._log, self._origin, self._owned = log, origin, owned
+        self._tail = Tail(log, origin.setup)
         self._lock = RLock()
         self.worker: Summaries | None = None
         """Writes summaries beside it, where a summarizer was given."""
@@ -366,6 +370,23 @@ class Thread:
         with self._lock:
             return _frame(self._write(make))
 
+    def fork(self, name: str | None = None, *, at: int | None = None) -> Thread:
+        """
+        A new thread that goes on from here, or from right after some event; both then go their own ways.
+
+        The past is shared and not copied. The new thread has the frame, the facts and the pins of that place.
+        """
+        with self._lock:
+            self._tail.current()
+            place = self._tail.seq if at is None else at
+            row = forked(self._tail, self._origin, name or self._free_name(place), at=place)
+        origin = origin_of(self.store, row)
+        return Thread(log_of(self.store, row, origin), origin, name=row.name, wire=self.wire)
+
+    def _free_name(self, at: int) -> str:
+        names = (f"{self.name}@{at}{f'.{number}' if number else ''}" for number in count())
+        return next(name for name in names if self.store.find(self.tenant, name) is None)
+
     def configure(
         self,
         *,
@@ -425,6 +446,14 @@ class Thread:
         except (ValueError, IndexError, NotFound):
             raise UnknownHandle(handle) from None
         return excerpt(text_of(block), lines=lines, grep=grep)
+
+    def answer(self, call: object, *, wire: str | None = None) -> str | None:
+        """
+        The answer to a model's call of one of `sash.tools`; None where the tool is somebody else's.
+
+        Takes the call as the response holds it. What the model asked wrongly is an answer that says so.
+        """
+        return Answering(self).answer(call_of(call, wire or self.wire))
 
     def search(self, text: str, *, limit: int = 20, match: Matching = "all") -> tuple[Found, ...]:
         """The messages that hold a text, newest first. Nothing in it has a special meaning."""

@@ -191,7 +191,10 @@ SELECT
     log.tokens AS token_count,
     timestamptz 'epoch' + log.made_us * interval '1 microsecond' AS created_at,
     shown.live AS in_sliding_window,
-    CASE WHEN NOT shown.live THEN (
+    CASE WHEN gap.event IS NOT NULL THEN (
+        SELECT timestamptz 'epoch' + cause.made_us * interval '1 microsecond' FROM log AS cause
+        WHERE cause.tenant = log.tenant AND cause.thread = log.thread AND cause.seq = gap.event
+    ) WHEN NOT shown.live THEN (
         SELECT timestamptz 'epoch' + cause.made_us * interval '1 microsecond'
         FROM frame JOIN log AS cause
             ON cause.tenant = frame.tenant AND cause.thread = frame.thread AND cause.seq = frame.after_seq
@@ -206,13 +209,20 @@ SELECT
     log.tenant AS tenant
 FROM log
 JOIN thread ON thread.id = log.thread AND thread.tenant = log.tenant
+LEFT JOIN LATERAL (
+    SELECT convert_from(frame.body, 'UTF8')::json AS body FROM frame
+    WHERE frame.tenant = log.tenant AND frame.thread = log.thread ORDER BY frame.number DESC LIMIT 1
+) AS head ON true
 CROSS JOIN LATERAL (
-    SELECT log.turn < 0 OR log.turn >= thread.boundary OR EXISTS (
-        SELECT 1 FROM json_array_elements_text((
-            SELECT convert_from(frame.body, 'UTF8')::json -> 'carried' FROM frame
-            WHERE frame.tenant = log.tenant AND frame.thread = log.thread ORDER BY frame.number DESC LIMIT 1
-        )) AS carried (turn) WHERE carried.turn::bigint = log.turn
-    ) AS live
+    SELECT min((rewound.pair ->> 1)::bigint) AS event
+    FROM json_array_elements(head.body -> 'rewound') AS rewound (pair)
+    WHERE (rewound.pair ->> 0)::bigint < log.seq AND log.seq < (rewound.pair ->> 1)::bigint
+) AS gap
+CROSS JOIN LATERAL (
+    SELECT gap.event IS NULL AND (log.turn < 0 OR log.turn >= thread.boundary OR EXISTS (
+        SELECT 1 FROM json_array_elements_text(head.body -> 'carried') AS carried (turn)
+        WHERE carried.turn::bigint = log.turn
+    )) AS live
 ) AS shown
 WHERE log.kind = 'message';
 

@@ -126,22 +126,20 @@ CREATE INDEX api_key_tenant ON api_key (tenant);
 CREATE VIEW messages AS
 SELECT
     log.seq AS id,
-    thread.name AS agent_id,
+    log.name AS agent_id,
     log.role AS role,
     log.text AS content,
     log.tokens AS token_count,
     datetime(log.made_us / 1000000, 'unixepoch') || printf('.%06d', log.made_us % 1000000) AS created_at,
-    log.turn < 0 OR log.turn >= thread.boundary OR EXISTS (
-        SELECT 1 FROM json_each((
-            SELECT json_extract(CAST(frame.body AS TEXT), '$.carried') FROM frame
-            WHERE frame.tenant = log.tenant AND frame.thread = log.thread ORDER BY frame.number DESC LIMIT 1
-        )) AS carried WHERE carried.value = log.turn
-    ) AS in_sliding_window,
-    CASE WHEN log.turn >= 0 AND log.turn < thread.boundary AND NOT EXISTS (
-        SELECT 1 FROM json_each((
-            SELECT json_extract(CAST(frame.body AS TEXT), '$.carried') FROM frame
-            WHERE frame.tenant = log.tenant AND frame.thread = log.thread ORDER BY frame.number DESC LIMIT 1
-        )) AS carried WHERE carried.value = log.turn
+    log.rewind IS NULL AND (log.turn < 0 OR log.turn >= log.boundary OR EXISTS (
+        SELECT 1 FROM json_each(log.head, '$.carried') AS carried WHERE carried.value = log.turn
+    )) AS in_sliding_window,
+    CASE WHEN log.rewind IS NOT NULL THEN (
+        SELECT datetime(cause.made_us / 1000000, 'unixepoch') || printf('.%06d', cause.made_us % 1000000)
+        FROM log AS cause
+        WHERE cause.tenant = log.tenant AND cause.thread = log.thread AND cause.seq = log.rewind
+    ) WHEN log.turn >= 0 AND log.turn < log.boundary AND NOT EXISTS (
+        SELECT 1 FROM json_each(log.head, '$.carried') AS carried WHERE carried.value = log.turn
     ) THEN (
         SELECT datetime(cause.made_us / 1000000, 'unixepoch') || printf('.%06d', cause.made_us % 1000000)
         FROM frame JOIN log AS cause
@@ -155,8 +153,23 @@ SELECT
     log.body AS body,
     log.thread AS thread_id,
     log.tenant AS tenant
-FROM log JOIN thread ON thread.id = log.thread AND thread.tenant = log.tenant
-WHERE log.kind = 'message';
+FROM (
+    SELECT
+        log.*,
+        thread.name AS name,
+        thread.boundary AS boundary,
+        CAST(head.body AS TEXT) AS head,
+        (
+            SELECT min(json_extract(gap.value, '$[1]')) FROM json_each(CAST(head.body AS TEXT), '$.rewound') AS gap
+            WHERE json_extract(gap.value, '$[0]') < log.seq AND log.seq < json_extract(gap.value, '$[1]')
+        ) AS rewind
+    FROM log
+    JOIN thread ON thread.id = log.thread AND thread.tenant = log.tenant
+    LEFT JOIN frame AS head ON head.tenant = log.tenant AND head.thread = log.thread AND head.number = (
+        SELECT max(newest.number) FROM frame AS newest WHERE newest.tenant = log.tenant AND newest.thread = log.thread
+    )
+    WHERE log.kind = 'message'
+) AS log;
 
 CREATE VIEW exchanges AS
 SELECT

@@ -1,0 +1,34 @@
+"""A thread that goes on from a place in another one: the past is shared, nothing of it is copied."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.errors import NotFound
+from sash.store import Entry, FrameRow, ThreadRow
+from sash.thread.log import Segment
+from sash.thread.origin import Origin
+from sash.thread.tail import Tail
+
+
+def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
+    """
+    A new thread whose log begins with another's, up to an event, and that has the frame in force there.
+
+    Only the state is written: messages are read where they are.
+    """
+    log, store = tail.log, tail.log.store
+    if not 0 <= at <= tail.seq:
+        raise NotFound("event", at)
+    segments = tuple(
+        Segment(segment.thread, segment.after, part[1]) for segment in log.segments if (part := segment.within(0, at))
+    )
+    replay, _ = tail.folded(until=at)
+    begins = max((frame.number for after, frame in log.frames() if after <= at), default=0)
+    replay.window.fold.number_from(begins)
+    row = store.create(log.tenant, name, msgspec.json.encode(Origin(setup=origin.setup, segments=segments)), after=at)
+    frame = replay.window.frame
+    frames = (FrameRow(number=frame.number, after_seq=at, body=msgspec.json.encode(frame)),) if frame.number else ()
+    entry = Entry(events=(), frames=frames, checkpoint=msgspec.json.encode(replay.checkpoint()))
+    store.append(log.tenant, row.id, entry, expected_seq=at)
+    return store.thread(log.tenant, row.id)

@@ -1,0 +1,28 @@
+"""What a thread was created with."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.store import Store, ThreadRow
+from sash.thread.log import Log, Segment
+from sash.window import Setup
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a thread was created with."""
+
+    setup: Setup
+    segments: tuple[Segment, ...] = ()
+    """The stretches of other threads that its log begins with."""
+
+
+def origin_of(store: Store, row: ThreadRow) -> Origin:
+    """What a stored thread was created with."""
+    return msgspec.json.decode(store.setup(row.tenant, row.id), type=Origin)
+
+
+def log_of(store: Store, row: ThreadRow, origin: Origin) -> Log:
+    """A stored thread's log, the beginning that it shares with others included."""
+    after = origin.segments[-1].until if origin.segments else 0
+    return Log(store, row.tenant, (*origin.segments, Segment(row.id, after or 0)))

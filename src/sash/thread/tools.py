@@ -1,0 +1,111 @@
+"""What the model itself may ask of a thread: the whole of what was shortened, and what was said before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sash.core.message import ToolCall
+from sash.errors import InvalidMessage, UnknownHandle
+from sash.wire import Tool, wire_named
+from sash.wire.json_text import as_json
+
+EXPAND = Tool(
+    name="sash_expand",
+    description=(
+        "Gives back a text that was shortened in this conversation. Handles stand where something was left out, "
+        "for example 17.0. Ask for some lines, or for those that match a pattern, where the whole would be long."
+    ),
+    schema=msgspec.json.encode(
+        {
+            "type": "object",
+            "properties": {
+                "handle": {"type": "string", "description": "The handle of the shortened text."},
+                "first_line": {"type": "integer", "minimum": 1},
+                "last_line": {"type": "integer", "minimum": 1},
+                "grep": {"type": "string", "description": "Only lines that match this regular expression."},
+            },
+            "required": ["handle"],
+        }
+    ),
+)
+SEARCH = Tool(
+    name="sash_search",
+    description="Finds earlier messages of this conversation that hold all of these words, also those that have left.",
+    schema=msgspec.json.encode(
+        {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "description": "Words to look for, taken literally."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 50},
+            },
+            "required": ["text"],
+        }
+    ),
+)
+
+LONGEST = 2_000
+"""Characters of a found message that are shown."""
+
+
+def tools(wire: str = "openai-chat") -> list[dict[str, Any]]:
+    """The tools with which a model asks a thread for more, as a wire takes them."""
+    write = wire_named(wire).write_tool
+    return [msgspec.json.decode(write(tool)) for tool in (EXPAND, SEARCH)]
+
+
+class _Expand(msgspec.Struct):
+    handle: str
+    first_line: int | None = None
+    last_line: int | None = None
+    grep: str | None = None
+
+
+class _Search(msgspec.Struct):
+    text: str
+    limit: int = 10
+
+
+def call_of(call: object, wire: str) -> ToolCall:
+    """A call as the provider's response holds it: `tool_use`, an item of `tool_calls`, or a `function_call`."""
+    said: Any = msgspec.json.decode(as_json(call))
+    if not isinstance(said, dict):
+        raise InvalidMessage(f"{call!r} is no call; give what the response of {wire!r} has")
+    within = said.get("function", said)
+    name = within.get("name")
+    arguments = within.get("arguments", within.get("input"))
+    if not isinstance(name, str) or arguments is None:
+        raise InvalidMessage("a call has a name and arguments; give what the provider's response has", field="name")
+    written = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    return ToolCall(str(said.get("call_id") or said.get("id") or ""), name, written)
+
+
+class Answering:
+    """Answers the calls of a model. What it asked wrongly it is told, for it can ask again."""
+
+    def __init__(self, thread: Any) -> None:
+        self._thread = thread
+
+    def answer(self, call: ToolCall) -> str | None:
+        """The answer to a call; None where the tool is somebody else's."""
+        if call.name not in (EXPAND.name, SEARCH.name):
+            return None
+        try:
+            if call.name == EXPAND.name:
+                return self._expand(msgspec.json.decode(call.arguments, type=_Expand))
+            return self._search(msgspec.json.decode(call.arguments, type=_Search))
+        except (msgspec.DecodeError, UnknownHandle) as error:
+            return f"Error: {error}"
+
+    def _expand(self, asked: _Expand) -> str:
+        lines = None
+        if asked.first_line is not None or asked.last_line is not None:
+            lines = (asked.first_line or 1, asked.last_line or 1 << 40)
+        text: str = self._thread.expand(asked.handle, lines=lines, grep=asked.grep)
+        return text
+
+    def _search(self, asked: _Search) -> str:
+        found = self._thread.search(asked.text, limit=max(1, min(50, asked.limit)))
+        told = [f"[turn {one.turn}, {one.role}] {one.text[:LONGEST]}" for one in found]
+        return "\n\n".join(told) or "nothing found"

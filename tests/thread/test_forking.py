@@ -1,0 +1,90 @@
+"""A fork shares the past of its thread, copies nothing of it, and goes its own way."""
+
+from __future__ import annotations
+
+import pytest
+
+from sash.errors import NotFound, ThreadExists
+from sash.store import MemoryStore
+from tests.builders import Call, Script, lines, words
+from tests.thread.speaking import numbers, opened, say, talk
+
+
+def test_a_fork_begins_with_the_request_of_its_place_and_goes_its_own_way() -> None:
+    thread = opened()
+    talk(thread, 12)
+    at = thread.seq
+    there = thread.request()
+    talk(thread, 3)
+    fork = thread.fork("other", at=at)
+    assert fork.request() == there
+    assert fork.seq == at
+    fork.append({"role": "user", "content": "another way"})
+    assert fork.seq == at + 1
+    assert "another way" not in str(thread.request())
+    assert [turn.number for turn in fork.turns()] == list(range(1, 14))
+    assert numbers(fork, "evicted") == numbers(opened(thread.store, name="other"), "evicted")
+    assert fork.verify().ok
+    assert thread.verify().ok
+
+
+def test_a_fork_copies_no_message() -> None:
+    store = MemoryStore()
+    thread = opened(store)
+    talk(thread, 12)
+    fork = thread.fork("other")
+    assert list(store.events("", fork.id, since=thread.seq)) == []
+    assert [event.seq for event in fork.events()] == list(range(1, thread.seq + 1))
+
+
+def test_a_fork_of_a_fork_reads_through_both() -> None:
+    thread = opened()
+    talk(thread, 4)
+    fork = thread.fork("b")
+    talk(fork, 4)
+    last = fork.fork("c", at=fork.seq - 2)
+    talk(last, 10)
+    again = opened(thread.store, name="c")
+    assert again.request() == last.request()
+    assert [turn.number for turn in again.turns()] == list(range(1, 18))
+    assert again.verify().ok
+    again.pin(1)
+    assert numbers(again, "carried") == [1]
+    again.undo()
+    assert again.verify().ok
+
+
+def test_what_left_before_the_fork_is_found_and_expanded_in_it() -> None:
+    thread = opened()
+    say(thread, Script().user("the lighthouse").assistant("", Call("a")).results(("a", lines(300))).assistant("ok"))
+    fork = thread.fork()
+    thread.append({"role": "user", "content": "the lighthouse, again"})
+    assert fork.name == "t@4"
+    assert [found.seq for found in fork.search("lighthouse")] == [1]
+    assert fork.expand("2.0") == lines(300)
+    assert thread.fork().name == "t@5"
+    assert thread.fork().name == "t@5.1"
+
+
+def test_a_fork_has_the_pins_facts_and_marks_of_its_place() -> None:
+    thread = opened()
+    talk(thread, 2)
+    thread.pin(1)
+    thread.remember("early")
+    thread.mark("here")
+    fork = thread.fork()
+    talk(fork, 20)
+    assert numbers(fork, "carried") == [1]
+    assert [fact.text for fact in fork.facts()] == ["early"]
+    fork.rewind("here")
+    assert numbers(fork, "live") == [1, 2]
+    assert fork.verify().ok
+
+
+def test_mistakes_are_refused() -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": words(3)})
+    with pytest.raises(NotFound, match="event 7"):
+        thread.fork(at=7)
+    with pytest.raises(ThreadExists):
+        thread.fork("t")
