@@ -9,6 +9,7 @@ import pytest
 
 from sash.cli.changing import Changed
 from sash.cli.characters import columns_of
+from sash.cli.convert import Converted
 from sash.cli.facts import ShownFacts
 from sash.cli.importing import Imported
 from sash.cli.search import FoundMessages
@@ -217,6 +218,8 @@ COMMANDS: list[list[str]] = [
     ["mark", "work", "m"],
     ["rewind", "work", "m"],
     ["import", "session.jsonl", "--thread", "work"],
+    ["convert", "session.jsonl", "--as", "pi", "-o", "converted.jsonl"],
+    ["export", "work", "--as", "pi", "-o", "exported.jsonl"],
     ["fit", "work", "-o", "fitted.json"],
 ]
 
@@ -264,3 +267,49 @@ def test_a_store_can_be_named(home: Path) -> None:
     assert here("show", "there", home=home).code == 1
     assert here("show", "there", home=home, env={"SASH_STORE": address}).code == 0
     assert here("show", "there", "--store", address, "--tenant", "somebody", home=home).code == 1
+
+
+@pytest.mark.parametrize("format_as", ["pi", "claude-code", "openai-chat", "openai-responses", "anthropic"])
+def test_a_fitted_session_can_be_gone_on_from(home: Path, format_as: str) -> None:
+    """Read again it fits as it is: the same turns, in the same window."""
+    ran = here("fit", "session.jsonl", *SMALL, "--as", format_as, "-o", "trimmed", home=home)
+    assert (ran.code, ran.out) == (0, "")
+    report = here("fit", "session.jsonl", *SMALL, "--as", format_as, "--json", home=home).json()
+    told = msgspec.json.decode(here("show", "trimmed", *SMALL, "--json", home=home).out, type=ShownTurns)
+    assert told.kind == format_as
+    assert [turn.title for turn in told.turns if turn.number] == [f"Request number {n}" for n in report["turns_in"]]
+    assert {turn.state for turn in told.turns} == {"live"}
+    again = here("fit", "trimmed", *SMALL, "--json", home=home).json()
+    assert again["turns_out"] == []
+    assert told.damage == ()
+    wrong = here("fit", "session.jsonl", "--as", "pi", "--wire", "anthropic", home=home)
+    assert wrong.code == 2
+
+
+@pytest.mark.parametrize("format_as", ["pi", "claude-code", "openai-chat", "openai-responses", "anthropic"])
+def test_what_is_exported_is_imported_as_it_was(home: Path, format_as: str) -> None:
+    assert here("export", "work", "--as", format_as, "-o", "out", home=home).code == 0
+    assert here("convert", "session.jsonl", "--as", format_as, "-o", "converted", home=home).code == 0
+    model = ("-m", "claude-sonnet-4-5")
+    request = here("fit", "session.jsonl", *SMALL, "--wire", "anthropic", home=home).out
+    for name in ("out", "converted"):
+        assert here("import", name, "--thread", name, *SMALL, *model, home=home).code == 0
+        sent = msgspec.json.decode(here("fit", f"thread:{name}", "--wire", "anthropic", home=home).out)
+        assert len(sent["messages"]) == len(msgspec.json.decode(request)["messages"])
+        assert "Answer 20." in str(sent["messages"][-1])
+        told = msgspec.json.decode(here("show", f"thread:{name}", "--json", home=home).out, type=ShownTurns)
+        assert [turn.title for turn in told.turns] == [f"Request number {n}" for n in range(1, 21)]
+
+
+def test_exporting_says_what_was_done(home: Path) -> None:
+    ran = here("export", "work", "--as", "pi", "-o", "out.jsonl", "--json", home=home)
+    told = msgspec.json.decode(ran.out, type=Converted)
+    assert told.bytes == (home / "out.jsonl").stat().st_size
+    assert (told.name, told.format, told.output) == ("work", "pi", "out.jsonl")
+    assert here("export", "work", "--as", "pi", "--json", home=home).code == 2
+    assert here("export", "work", home=home).code == 2
+    assert here("export", "nowhere", "--as", "pi", home=home).code == 1
+    assert here("convert", "session.jsonl", "--as", "nothing", home=home).code == 2
+    # On stdout it is the same.
+    written_out = piped("export", "work", "--as", "pi", home=home).out
+    assert written_out == (home / "out.jsonl").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 import msgspec
@@ -13,6 +13,7 @@ from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount
+from sash.transcripts import FORMATS, WRITERS, Entry, write_transcript
 from sash.window import Prepared
 from sash.wire import WIRES, Repair
 
@@ -34,7 +35,7 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
     shortened: tuple[str, ...]
     """Handles of what the model sees only in part."""
     repairs: tuple[Repair, ...]
-    """What had to be changed before the provider would take it."""
+    """What had to be changed before the provider would take it, or the format could hold it."""
     fits: bool
     """False when history stands above its high mark all the same: what may not leave is larger."""
     output: str | None
@@ -44,33 +45,51 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @subject_argument()
 @click.option("--wire", type=click.Choice(sorted(WIRES)), help="Whose JSON the request is; else the session's own.")
+@click.option("--as", "format_as", type=click.Choice(sorted(WRITERS)), help="Write a session file of this format.")
 @output_option
 @reading_options
 @from_settings(*WINDOW, *STORED)
 @reports(FittedSession)
-def fit(subject: str, wire: str | None, output: Path | None, as_json: bool, **given: Any) -> None:
+def fit(subject: str, wire: str | None, format_as: str | None, output: Path | None, **given: Any) -> None:
     """
     Print the request that SUBJECT would make now.
 
-    It is within its budget, and its provider takes it. What was done is said on stderr; with
-    --json it is printed instead of the request. Nothing is written when what may not be left
-    out is already larger than the window.
+    It is within its budget, and its provider takes it. With --as it is a session file that the
+    tool itself can go on from. What was done is said on stderr; with --json it is printed
+    instead of the request. Nothing is written when what may not be left out is already larger
+    than the window.
     """
+    if wire is not None and format_as is not None:
+        raise click.UsageError("give --wire or --as, not both: a format has its own wire")
+    as_json = given.pop("as_json")
     reading = take_reading(given)
     settings = settings_of(given, *WINDOW, *STORED)
     with opened(subject, settings, reading) as it:
-        prepared = it.prepared(wire or it.wire)
+        prepared = it.prepared(FORMATS[format_as].wire if format_as else wire or it.wire)
+        lost: tuple[Repair, ...] = ()
         if output is not None or not as_json:
             with written_to(output) as into:
-                into.write(prepared.body + b"\n")
-        told = _told(it, prepared, output)
+                if format_as is not None:
+                    lost = _write_session(it, prepared, format_as, into)
+                else:
+                    into.write(prepared.body + b"\n")
+        told = _told(it, prepared, lost, output)
     if as_json:
         answer(told)
     else:
         click.echo(_sentence(told), err=True)
 
 
-def _told(it: Subject, prepared: Prepared, output: Path | None) -> FittedSession:
+def _write_session(it: Subject, prepared: Prepared, format_as: str, into: IO[bytes]) -> tuple[Repair, ...]:
+    """The request as a session, each message with its time."""
+    heading = it.heading()
+    # The system prompt stands in the heading.
+    sent = prepared.sent[len(it.setup.system) :]
+    entries = [Entry(message=message, at=it.moments.get(position), model=it.model) for message, position in sent]
+    return write_transcript(entries, format_as, into, heading=heading).lost
+
+
+def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Path | None) -> FittedSession:
     report = prepared.report
     return FittedSession(
         name=it.name,
@@ -81,7 +100,7 @@ def _told(it: Subject, prepared: Prepared, output: Path | None) -> FittedSession
         turns_in=report.turns_in,
         turns_out=report.turns_out,
         shortened=report.shortened,
-        repairs=report.repairs,
+        repairs=(*report.repairs, *lost),
         fits=report.fits,
         output=None if output is None else str(output),
     )

@@ -10,13 +10,14 @@ from typing import IO
 import msgspec
 
 from sash.cli.progress import Progress
+from sash.cli.written import heading_for
 from sash.core.explain import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
 from sash.core.tokens import Counter
 from sash.core.turn import Placing
 from sash.settings import Settings
-from sash.transcripts import Damage, Entry, Transcript, Usage, open_transcript
+from sash.transcripts import Damage, Entry, Heading, Transcript, Usage, open_transcript
 from sash.window import Context, Prepared, Setup, Window
 
 AHEAD = 100
@@ -125,6 +126,10 @@ class Folded(msgspec.Struct, kw_only=True):
     def setup(self) -> Setup:
         """The model, the policy and what stands beside the conversation."""
         return self.window.setup
+
+    def heading(self) -> Heading:
+        """What a session file made of it says about itself."""
+        return heading_for(self.name, self.setup, self.transcript)
 
     def prepared(self, wire: str) -> Prepared:
         """The request that it would make now."""

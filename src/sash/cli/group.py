@@ -19,6 +19,8 @@ COMMANDS = {
     "fit": "sash.cli.fit:fit",
     "replay": "sash.cli.replay:replay",
     "import": "sash.cli.importing:import_session",
+    "export": "sash.cli.convert:export",
+    "convert": "sash.cli.convert:convert",
     "threads": "sash.cli.threads:threads",
     "search": "sash.cli.search:search",
     "expand": "sash.cli.expand:expand",

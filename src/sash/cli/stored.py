@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from sash.cli.folded import Telling
+from sash.cli.written import heading_for
 from sash.core.explain import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
@@ -21,7 +22,7 @@ from sash.store import Store, open_store
 from sash.store.url import default_path
 from sash.thread import Thread, thread_of
 from sash.thread.log import message_of
-from sash.transcripts import Damage, Entry, Usage
+from sash.transcripts import Damage, Entry, Heading, Usage
 from sash.window import Context, Prepared, Setup
 
 
@@ -76,6 +77,10 @@ class Stored:
     def setup(self) -> Setup:
         """The model, the policy and what stands beside the conversation."""
         return self.thread.setup
+
+    def heading(self) -> Heading:
+        """What a session file made of it says about itself."""
+        return heading_for(self.name, self.setup, None)
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""

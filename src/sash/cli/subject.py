@@ -19,7 +19,7 @@ from sash.core.message import Message
 from sash.core.tokens import Counter
 from sash.errors import NotFound
 from sash.settings import Settings
-from sash.transcripts import FORMATS, Damage, Usage
+from sash.transcripts import FORMATS, Damage, Heading, Usage
 from sash.transcripts.places import Session, session_named
 from sash.window import Context, Prepared, Setup
 
@@ -94,6 +94,9 @@ class Subject(Protocol):
     @property
     def moments(self) -> Mapping[int, float]:
         """When each message was said, by its position."""
+
+    def heading(self) -> Heading:
+        """What a session file made of it says about itself."""
 
     def prepared(self, wire: str) -> Prepared:
         """The request that it would make now."""

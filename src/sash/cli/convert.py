@@ -1,0 +1,97 @@
+"""`sash convert` and `sash export`: a session or a thread as a file of another tool, or as a provider's JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.folded import Telling
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.output import output_option, written_to
+from sash.cli.stored import stored_thread, tell_thread
+from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
+from sash.cli.written import heading_for
+from sash.transcripts import WRITERS, write_transcript
+from sash.wire import Repair
+
+
+class Converted(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written."""
+
+    name: str
+    format: str
+    bytes: int
+    lost: tuple[Repair, ...]
+    """What the format has no place for: what, of which message, why."""
+    output: str | None
+
+
+as_option = click.option(
+    "--as", "format_as", type=click.Choice(sorted(WRITERS)), required=True, help="The format to write."
+)
+
+
+@click.command()
+@subject_argument()
+@as_option
+@output_option
+@reading_options
+@from_settings(*STORED)
+@reports(Converted)
+def convert(subject: str, format_as: str, output: Path | None, as_json: bool, **given: Any) -> None:
+    """
+    Write all that was said in SUBJECT in another format.
+
+    What the format has no place for is named on stderr. `sash fit --as` writes what fits a window.
+    """
+    reading = take_reading(given)
+    settings = settings_of(given, *STORED)
+    with telling_of(subject, settings, reading) as telling:
+        _write(telling, format_as, output, as_json=as_json)
+
+
+@click.command()
+@click.argument("thread")
+@as_option
+@output_option
+@from_settings(*STORED)
+@reports(Converted)
+def export(thread: str, format_as: str, output: Path | None, as_json: bool, **given: Any) -> None:
+    """
+    Write a stored THREAD as a session file or a provider's JSON.
+
+    All that was said in it; `sash import` reads it back.
+    """
+    settings = settings_of(given, *STORED)
+    with stored_thread(thread.removeprefix(THREAD), settings) as it:
+        _write(tell_thread(it, settings), format_as, output, as_json=as_json)
+
+
+def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bool) -> None:
+    if as_json and output is None:
+        raise click.UsageError("--json prints what was done, so the session itself needs a file: -o FILE")
+    heading = heading_for(telling.name, telling.setup, telling.transcript)
+    with written_to(output) as into:
+        wrote = write_transcript(telling.entries, format_as, into, heading=heading)
+    told = Converted(
+        name=telling.name,
+        format=format_as,
+        bytes=wrote.bytes,
+        lost=wrote.lost,
+        output=None if output is None else str(output),
+    )
+    if as_json:
+        answer(told)
+        return
+    for lost in wrote.lost[:LISTED]:
+        click.echo(f"message {lost.message}: {lost.why}", err=True)
+    if len(wrote.lost) > LISTED:
+        click.echo(f"and {len(wrote.lost) - LISTED:,} more that {format_as} has no place for", err=True)
+
+
+LISTED = 5
+"""So much of what is lost is named."""
