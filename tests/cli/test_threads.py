@@ -151,6 +151,11 @@ def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
     assert told.frame is not None
     assert told.frame.reason == "rewind"
     assert here("rewind", "work", "nowhere", home=home).code == 1
+    # What was rewound is not exported either.
+    assert here("export", "work", "--as", "claude-code", "-o", "out.jsonl", home=home).code == 0
+    exported = (home / "out.jsonl").read_text()
+    assert "Request number 20" in exported
+    assert "Request number 21" not in exported
 
 
 def test_a_fact_is_kept_and_listed(home: Path) -> None:

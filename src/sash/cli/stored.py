@@ -21,6 +21,7 @@ from sash.settings import Settings
 from sash.store import Store, open_store
 from sash.store.url import default_path
 from sash.thread import Thread, thread_of
+from sash.thread.edits import edits_of
 from sash.thread.log import message_of
 from sash.transcripts import Damage, Entry, Heading, Usage
 from sash.window import Context, Prepared, Setup
@@ -167,7 +168,9 @@ def tell_thread(thread: Thread, settings: Settings) -> Telling:
 
 
 def entries_in(thread: Thread) -> Iterator[Entry]:
-    """All that was said in a thread, with when."""
-    for event in thread.events():
-        if event.kind == "message":
+    """All that was said in a thread and still stands, with when; not what was rewound."""
+    events = thread.events()
+    edits = edits_of(events)
+    for event in events:
+        if event.kind == "message" and edits.stands(event):
             yield Entry(message=message_of(event), at=event.at)
