@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.noted import NAMES, Noted, Voice, note_text
+from sash.core.noted import NAMES, OF_A_RESULT, Noted, Voice, note_text
 
 
 def noted(*texts: tuple[Voice, str]) -> dict[str, Noted]:
@@ -38,11 +38,12 @@ def test_what_somebody_says_later_has_the_later_line_and_what_a_tool_gives_does_
 @pytest.mark.parametrize("count", [2 * NAMES, 3 * NAMES + 1, 5 * NAMES])
 def test_those_that_stay_are_those_that_are_worth_most(count: int) -> None:
     texts: list[tuple[Voice, str]] = [
-        ("given", many(10_000, NAMES)),
+        ("said", many(10_000, NAMES)),
         ("called", many(20_000, 40)),
         ("given", many(10_100, 50)),
-        ("said", many(10_020, 10)),
-        ("given", many(30_000, count)),
+        ("asked", many(10_020, 10)),
+        ("given", many(40_000, 80)),
+        ("said", many(30_000, count)),
     ]
     table, now = noted(*texts), len(texts)
     everything: dict[str, Noted] = {}
@@ -58,3 +59,11 @@ def test_those_that_stay_are_those_that_are_worth_most(count: int) -> None:
     best = sorted(everything, key=lambda name: (-everything[name].worth(now), name))[:NAMES]
     assert table == {name: everything[name] for name in best}
     assert list(table) == [name for name in everything if name in table]
+
+
+def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:
+    table = noted(("given", many(10_000, 2 * OF_A_RESULT)), ("given", many(10_000, 10)))
+    half = OF_A_RESULT // 2
+    ends = [*range(10_000, 10_000 + half), *range(10_000 + 2 * OF_A_RESULT - half, 10_000 + 2 * OF_A_RESULT)]
+    assert list(table) == [f"name_{number}" for number in ends]
+    assert table["name_10000"].given == 2

@@ -9,7 +9,7 @@ from sash.core.frame import START, shortened_by_message
 from sash.core.live import LiveMessage
 from sash.core.message import Block, Document, Image, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
 from sash.core.policy import Policy
-from sash.core.request import OURS, assemble
+from sash.core.request import OURS, GrowingTurns, assemble
 from sash.core.shown import shown
 from sash.core.size import Size
 from sash.core.sources import Source
@@ -135,3 +135,24 @@ def test_told_as_text_calls_and_results_are_words_and_pictures_stay() -> None:
 def test_at_the_start_everything_is_live() -> None:
     assert (START.freed, START.fits, START.boundary) == (0, True, 0)
     assert fold_of([], counter=CHARS4).frame is START
+
+
+def test_turns_that_were_put_together_stand_as_long_as_the_fold_has_them() -> None:
+    said = [*turns_of(10, 10), user("x")]
+    fold = fold_of(said)
+    growing = GrowingTurns(fold.frame)
+    assert growing.stands(fold), "nothing was put together yet"
+    assert len(growing.grown(fold)) == len(said)
+    assert growing.stands(fold)
+    assert growing.grown(fold) == []
+    longer = fold.copy()
+    grow(longer, [Message(role="assistant", blocks=(Text("y"),))])
+    assert growing.stands(longer), "it has only grown"
+    assert [message.text for message, _ in growing.grown(longer)] == ["y"]
+    assert growing.stands(longer)
+    assert not growing.stands(fold), "a step of its last turn is gone"
+    assert not growing.stands(fold_of(said[:4])), "its last turn is gone"
+    assert not growing.stands(fold_of([*turns_of(*[100] * 9), user(words(50))], small(history_tokens=1_000)))
+    assert not growing.stands(fold_of([*said, Message(role="assistant", blocks=(Text("z"),))])), (
+        "it says something else"
+    )

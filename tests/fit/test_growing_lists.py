@@ -125,3 +125,21 @@ def test_a_number_that_has_no_json_is_refused_by_its_place_in_the_whole_list() -
     said += [{"role": "assistant", "content": "x", "score": float("nan")}, {"role": "user", "content": "y"}]
     with pytest.raises(InvalidMessage, match=r"\[7\]\.score"):
         fit(said, policy=POLICY)
+
+
+class Dumped:
+    """An object of an SDK."""
+
+    def __init__(self, **said: Any) -> None:
+        self.said = said
+
+    def model_dump(self, **how: Any) -> Said:
+        return self.said
+
+
+def test_objects_of_an_sdk_are_written_anew_each_time() -> None:
+    said: list[Any] = [*long(3), Dumped(role="assistant", content="mine"), {"role": "user", "content": "and?"}]
+    fit(said, policy=POLICY)
+    said[-2].said["content"] = "changed"
+    said.append({"role": "user", "content": "more"})
+    assert b'"changed"' in fit(said, policy=POLICY).body

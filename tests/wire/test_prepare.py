@@ -102,3 +102,14 @@ def test_reasoning_is_dropped_when_the_call_it_led_to_is_left_out() -> None:
     assert any(type(block) is Thinking for message in messages for block in message.blocks)
     sent = prepare(messages, "openai-responses")
     assert wire_named("openai-responses").problems(sent.messages) == ()
+
+
+def test_the_checker_sees_reasoning_that_somebody_else_interrupts() -> None:
+    history = [{"type": "reasoning", "id": "r", "summary": []}, {"role": "user", "content": "stop"}]
+    messages = read(history, "openai-responses").messages
+    problems = wire_named("openai-responses").problems(messages)
+    assert [(problem.message, problem.what) for problem in problems] == [(0, "reasoning without the item it led to")]
+
+
+def test_a_flat_prompt_takes_whatever_is_said() -> None:
+    assert wire_named("flat").problems((Message(role="assistant"),)) == ()

@@ -18,6 +18,11 @@ def names_in(text: str) -> list[str]:
     return [word for word in dict.fromkeys(_word.findall(text)) if is_name(word)]
 
 
+def words_in(text: str) -> list[str]:
+    """All words that could be names: to look whether a name stands in a text, that is enough, and half the work."""
+    return _word.findall(text)
+
+
 @lru_cache(maxsize=1 << 16)
 def is_name(word: str) -> bool:
     """Whether a word is more than a word of the language: a path, an identifier, a number of some length."""

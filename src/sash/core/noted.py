@@ -25,6 +25,8 @@ A_TOOL = "a tool gave"
 """Where nothing is known of the call."""
 NAMES = 300
 """Names that are kept; up to three times as many between two clearings."""
+OF_A_RESULT = 100
+"""New names of one result at the most, from both its ends: a listing must not push out all else."""
 LINE = 160
 """Characters of a line."""
 SOURCE = 80
@@ -78,6 +80,9 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
     asked, said, called, given = (int(voice == one) for one in _VOICES)
     names = names_in(text)
     new = [name for name in names if name not in table]
+    if given and len(new) > OF_A_RESULT:
+        passed_over = set(new[OF_A_RESULT // 2 : -OF_A_RESULT // 2])
+        names, new = ([name for name in some if name not in passed_over] for some in (names, new))
     full = len(table) + len(new) > 3 * NAMES
     if full and len(new) > NAMES:
         # All are worth the same, so of so many only the first by name will stay: the rest need not be looked at.

@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.facts import Fact, facts_text
 from sash.core.frame import shortened_by_message
-from sash.core.names import names_in
+from sash.core.names import words_in
 from sash.core.shown import shown
 from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
 
@@ -86,11 +86,11 @@ def _out_of_sight(fold: Fold) -> list[Fact]:
 
 
 def _visible(fold: Fold) -> frozenset[str]:
-    """Names that the window showed when this frame was made, and shows until the next."""
+    """Names, and other words, that the window showed when this frame was made, and shows until the next."""
     shortened = shortened_by_message(fold.frame)
     names: set[str] = set()
     for live in fold.window():
         if live.position < fold.frame.at:
             message = shown(live, shortened.get(live.position, ())) if shortened else live.message
-            names.update(names_in(message.whole_text if message is not None else ""))
+            names.update(words_in(message.whole_text if message is not None else ""))
     return frozenset(names)
