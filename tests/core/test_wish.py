@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.wish import LONGEST, MOST, wishes_in
+from sash.core.wish import LONGEST, MOST, is_correction, is_standing, wishes_in
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,25 @@ def test_what_is_pasted_or_quoted_is_not_the_users() -> None:
 def test_few_and_short_ones_only() -> None:
     assert len(wishes_in("Always do it.\n" * 50)) == MOST
     assert wishes_in("Always " + "x" * LONGEST) == []
+
+
+STANDING = (
+    "please always|never do|don't go|dont go|don’t go|do not go|you must|you mustn't|from now on|from here  on|"
+    "going forward|in the future|for future|every time|whenever you|remember to|keep in mind|make sure|at all times|"
+    "under no circumstances|by default|i prefer|I insist|Rule:|MUST"
+)
+CORRECTIONS = (
+    "no|nope|nah|wait|actually x|wrong|not quite|not that|stop.|stop doing|stop|well. no, it|instead|rather than|"
+    "i said|i meant|I told you|that's not|that is wrong|it is not what i want|you forgot|you misunderstood|"
+    "you missed|revert that|undo this|roll back the"
+)
+
+
+@pytest.mark.parametrize("words", STANDING.split("|"))
+def test_each_way_to_say_how_things_are_to_be_is_heard(words: str) -> None:
+    assert is_standing(words)
+
+
+@pytest.mark.parametrize("words", CORRECTIONS.split("|"))
+def test_each_way_to_say_that_something_was_wrong_is_heard(words: str) -> None:
+    assert is_correction(words)

@@ -63,7 +63,7 @@ def _for_turns(fold: Fold, room: Room, visible: frozenset[str]) -> str:
         return digest_text(digest, kind, room, visible=visible, wishes=wishes)
     told = summary.told()
     left = Room(room.tokens - room.count(told), room.count)
-    rest, shown_too = digest.since(summary.end), visible.union(names_in(summary.whole))
+    rest, shown_too = digest.since(summary.end), visible.union(words_in(summary.whole))
     text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, wishes=wishes)
     return "\n\n".join(part for part in (told, text) if part)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _standing = re.compile(
     r"""
@@ -24,18 +25,30 @@ _correction = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
+_STANDING = (
+    "always never don't dont don’t not must from forward future every whenever remember mind sure times circumstances "
+    "default prefer insist rule"
+).split()
+_CORRECTION = ("no nah wait actually wrong stop instead rather said meant told that you revert undo roll").split()
+"""One of these words stands wherever the pattern finds something: most texts have none, and that is seen quickly."""
 _CORRECTION_REACH = 500
 """Who corrects says so at once; further down the same words mean less."""
 
 
 def is_standing(words: str) -> bool:
     """Whether somebody says how things are to be done from here on, not only now."""
-    return _standing.search(words) is not None
+    return _has_any(words, _STANDING) and _standing.search(words) is not None
 
 
 def is_correction(words: str) -> bool:
     """Whether somebody says that something was wrong."""
-    return _correction.search(words[:_CORRECTION_REACH]) is not None
+    words = words[:_CORRECTION_REACH]
+    return _has_any(words, _CORRECTION) and _correction.search(words) is not None
+
+
+def _has_any(words: str, wanted: Sequence[str]) -> bool:
+    lower = words.lower()
+    return any(word in lower for word in wanted)
 
 
 _not_typed = re.compile(r"```.*?(?:```|\Z)|<([a-z]+-[a-z-]+)>.*?</\1>|^>.*?$", re.DOTALL | re.MULTILINE)
