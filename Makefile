@@ -15,8 +15,8 @@ help:  ## list what make can do here
 
 setup: $(ENV)/ready  ## the virtual environment (the others do this by themselves)
 
-run: $(ENV)/ready  ## a worked example; make run ARGS="count FILE" runs sash
-	@$(if $(ARGS),$(BIN)/sash $(ARGS),$(BIN)/python examples/first_look.py)
+run: $(ENV)/ready  ## the server with its page at http://127.0.0.1:7274; make run ARGS="show FILE" runs any command
+	@$(BIN)/sash $(or $(ARGS),serve --log-level warning)
 
 test: $(ENV)/ready  ## all tests; core and wire must be covered branch by branch
 	$(BIN)/python -m pytest -n 2 --cov $(ARGS)

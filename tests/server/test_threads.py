@@ -142,6 +142,45 @@ def test_compact_pin_and_undo_move_the_boundary_and_back(server: Running) -> Non
     assert server.ask("POST", f"/v1/threads/{place}/pins", {"turn": 99}).status_code == 404
 
 
+def test_a_compaction_is_an_internal_turn_that_is_hidden_unless_asked_for(server: Running) -> None:
+    place = talked(server, 4)
+    done = server.post(f"/v1/threads/{place}/compact")
+    assert len(server.get(f"/v1/threads/{place}/history")["turns"]) == 4
+    turns = server.get(f"/v1/threads/{place}/history?includeInternal=true")["turns"]
+    [internal] = [turn for turn in turns if turn["isInternal"]]
+    assert (internal["turnId"], internal["status"], internal["stopReason"]) == (done["turnId"], "completed", "end_turn")
+    assert internal["responseText"].startswith(done["summary"])
+    assert turns[-1] == internal
+
+
+def test_a_session_file_is_imported_and_the_whole_thread_exported(server: Running) -> None:
+    place = thread(server)
+    file = {"messages": [{"role": "user", "content": "imported question"}, {"role": "assistant", "content": "answer"}]}
+    added = server.ask("POST", f"/v1/threads/{place}/import", file).json()
+    assert (added["added"], added["damaged"]) == (2, 0)
+    assert server.get(f"/v1/threads/{place}/history")["turns"][0]["requestText"] == "imported question"
+    said(server, place, "and more")
+    out = server.get(f"/v1/threads/{place}/export?wire=anthropic")["request"]
+    assert [message["role"] for message in out["messages"]] == ["user", "assistant", "user", "assistant"]
+    refused = server.ask("POST", f"/v1/threads/{place}/import?format=nothing", file)
+    assert refused.status_code == 400
+    junk = server.ask("POST", f"/v1/threads/{place}/import", content=b"\x00\xff not a session")
+    assert junk.json()["error"]["code"] == "INVALID_ARGUMENT"
+
+
+def test_what_is_ours_and_not_there_is_not_passed_on_to_a_provider(server: Running) -> None:
+    for method, path, status in (
+        ("PUT", "/v1/threads", 405),
+        ("GET", "/v1/threads/x/unheard-of", 404),
+        ("PUT", "/v1/turns/x", 405),
+        ("POST", "/v1/search", 405),
+        ("GET", "/v1/turns", 404),
+    ):
+        refused = server.ask(method, path)
+        assert (refused.status_code, set(refused.json())) == (status, {"error"})
+        assert refused.json()["error"]["code"] in ("NOT_FOUND", "INVALID_ARGUMENT")
+
+
 def test_nothing_to_undo_is_a_conflict(server: Running) -> None:
     assert server.ask("POST", f"/v1/threads/{talked(server, 1)}/undo", {}).status_code == 409
 

@@ -43,6 +43,7 @@ def serve(*, print_env: bool, **options: Any) -> None:
     Listens on this machine only, unless told otherwise; for others it asks for a key.
     """
     try:
+        from sash.server.answering import chosen
         from sash.server.proxy.clients import client_variables
         from sash.server.serving import serve as run
         from sash.server.setup import setup_from
@@ -56,8 +57,11 @@ def serve(*, print_env: bool, **options: Any) -> None:
         for name, value in client_variables(f"http://{setup.host}:{setup.port}").items():
             click.echo(f"export {name}={value}")
         return
-    run(setup, started=_say)
+    who = chosen(setup)
 
+    def say(address: str) -> None:
+        click.echo(f"sash serves {address}", err=True)
+        named = who.name if not who.model else f"{who.name} ({who.model})"
+        click.echo(f"turns are answered by {named}: {who.why}", err=True)
 
-def _say(address: str) -> None:
-    click.echo(f"sash serves {address}", err=True)
+    run(setup, started=say)

@@ -18,7 +18,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.staticfiles import StaticFiles
 
 from sash.errors import SashError
-from sash.server import acting, health, looking, threads, turns
+from sash.server import acting, carrying, health, looking, threads, turns
 from sash.server.backend import Backend
 from sash.server.body import decoded, query_of, read_body
 from sash.server.camel import camelled
@@ -28,6 +28,7 @@ from sash.server.guard import Guard
 from sash.server.keys import shown_key
 from sash.server.openapi import described
 from sash.server.proxy.table import ROUTES as PROXY_ROUTES
+from sash.server.reserved import Reserved
 from sash.server.route import Asked, Route
 from sash.server.setup import ServerSetup
 from sash.server.watch import Watch
@@ -38,8 +39,20 @@ PAGE = Path(__file__).parent / "page"
 
 def every_route() -> tuple[Route, ...]:
     """The API, all of it."""
-    ours = (*threads.ROUTES, *turns.ROUTES, *looking.ROUTES, *acting.ROUTES, *health.ROUTES, DESCRIPTION)
-    return (*ours, *PROXY_ROUTES)
+    return (*our_routes(), *PROXY_ROUTES)
+
+
+def our_routes() -> tuple[Route, ...]:
+    """Without what is passed on to providers."""
+    return (
+        *threads.ROUTES,
+        *turns.ROUTES,
+        *looking.ROUTES,
+        *acting.ROUTES,
+        *carrying.ROUTES,
+        *health.ROUTES,
+        DESCRIPTION,
+    )
 
 
 def application(setup: ServerSetup | None = None, *, store: Store | None = None) -> Starlette:
@@ -52,7 +65,7 @@ def application(setup: ServerSetup | None = None, *, store: Store | None = None)
             yield
 
     app = Starlette(
-        routes=_routes(backend, every_route()),
+        routes=_routes(backend),
         lifespan=lifespan,
         middleware=[
             Middleware(Watch, metrics=backend.metrics),
@@ -64,13 +77,16 @@ def application(setup: ServerSetup | None = None, *, store: Store | None = None)
     return app
 
 
-def _routes(backend: Backend, routes: Sequence[Route]) -> list[BaseRoute]:
-    made: list[BaseRoute] = [
-        StarletteRoute(route.path, _Answering(backend, route), methods=[route.method]) for route in routes
-    ]
+def _routes(backend: Backend) -> list[BaseRoute]:
+    ours, passed = _made(backend, our_routes()), _made(backend, PROXY_ROUTES)
+    made: list[BaseRoute] = [*ours, Reserved(ours), *passed]
     if PAGE.is_dir():
         made.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
     return made
+
+
+def _made(backend: Backend, routes: Sequence[Route]) -> list[StarletteRoute]:
+    return [StarletteRoute(route.path, _Answering(backend, route), methods=[route.method]) for route in routes]
 
 
 class _Answering:

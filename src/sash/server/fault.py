@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -108,6 +109,8 @@ _DECIDED = {"x-should-retry": "false"}
 
 def fault_of(error: errors.SashError) -> Fault:
     """An error of ours as the client sees it; what a store says of its own place stays here."""
+    if isinstance(error, errors.ProviderError):
+        return upstream_fault(error)
     for kind, code, status in _CODES:
         if isinstance(error, kind):
             message = "the store cannot be used right now" if code == "UPSTREAM_UNAVAILABLE" else str(error)
@@ -124,3 +127,23 @@ def fault_of(error: errors.SashError) -> Fault:
 def internal() -> Fault:
     """Something of ours broke; the log says what."""
     return Fault("INTERNAL", "something broke inside the server; its log says more, under this request's id")
+
+
+def upstream_fault(error: errors.ProviderError) -> Fault:
+    """One sentence of ours; what the provider wrote may hold anything, and stays in the error's own attributes."""
+    kind = {"type": type(error).__name__}
+    if isinstance(error, errors.RequestTooLong):
+        return Fault("INVALID_ARGUMENT", "the provider's model cannot read that much", status=413, details=kind)
+    if isinstance(error, errors.RequestRefused):
+        return Fault("INVALID_ARGUMENT", str(error), details=kind)
+    if isinstance(error, errors.KeyMissing | errors.KeyRefused):
+        return Fault("UPSTREAM_UNAVAILABLE", "the server has no key that its provider takes", details=kind)
+    if isinstance(error, errors.ProviderBusy):
+        pause = error.retry_after_seconds
+        headers = {} if pause is None else {"retry-after": str(math.ceil(pause))}
+        return Fault("UPSTREAM_UNAVAILABLE", "the provider has too much to do", details=kind, headers=headers)
+    if isinstance(error, errors.AnswerBroken):
+        return Fault("UPSTREAM_UNAVAILABLE", "the provider's answer broke off or was none", details=kind)
+    if "silent" in str(error) or "timed out" in str(error):
+        return Fault("TIMEOUT", "the provider took too long", details=kind)
+    return Fault("UPSTREAM_UNAVAILABLE", "the provider cannot be reached, or fails by itself", details=kind)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from sash.core.frame import Frame
-from sash.errors import LeaseLost, ProviderError, RequestTooLong, SashError
+from sash.errors import LeaseLost, RequestTooLong, SashError
 from sash.providers import Finished, Provider, TextDelta, ThinkingDelta, ToolCalled
 from sash.server.fault import Fault, fault_of, internal
 from sash.server.logs import LOGGER, say
 from sash.server.told import merged, told
-from sash.server.upstream import upstream_fault
 from sash.store import RunEnd, RunEvent, RunRow
 from sash.thread import Thread
 
@@ -282,9 +281,7 @@ def _outcome(asking: asyncio.Task[RunEnd], ending: Ending | None) -> RunEnd:
     error = asking.exception()
     if error is None:
         return asking.result()
-    if isinstance(error, ProviderError):
-        fault = upstream_fault(error)
-    elif isinstance(error, SashError):
+    if isinstance(error, SashError):
         fault = fault_of(error)
     else:
         LOGGER.error("turn failed", exc_info=error)

@@ -1,0 +1,183 @@
+"""A server that is killed in the middle of a turn: nothing is lost, nothing runs for ever, and it goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from tests.server.speaking import events_of
+from tests.store import server as postgres_server
+
+SLOW = """
+import sys
+from sash.providers.echo import Echo
+from sash.server import answering
+pause = float(sys.argv.pop(1))
+answering.provider_named = lambda name, **_: Echo(pause_seconds=pause)
+from sash.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""`sash serve` whose echo thinks about each word."""
+
+
+class Served:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process, self.url = process, url
+        self.client = httpx2.Client(base_url=url, timeout=30)
+
+    def kill(self) -> None:
+        """As a power cut would, for all it notices."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait(20)
+
+    def get(self, path: str) -> Any:
+        response = self.client.get(path)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def post(self, path: str, body: Any) -> Any:
+        response = self.client.post(path, json=body)
+        assert response.status_code in (200, 201, 202), response.text
+        return response.json()
+
+
+@contextmanager
+def served(store: str, *, pause: float = 0.0) -> Iterator[Served]:
+    command = [sys.executable, "-c", SLOW, str(pause), "serve", "--port", "0", "--store", store, "--provider", "echo"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if line.startswith("sash serves "))
+        started = Served(process, line.split()[2])
+        yield started
+        started.client.close()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[postgres_server.Server]:
+    try:
+        with postgres_server.started() as running:
+            yield running
+    except postgres_server.NoServer as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/sash.db"
+    running: postgres_server.Server = request.getfixturevalue("postgres")
+    return running.app_url()
+
+
+def begun(server: Served, place: str, words: str) -> list[str]:
+    """Start a turn and read until some words have come; what was seen of it."""
+    seen: list[str] = []
+    with server.client.stream("POST", f"/v1/threads/{place}/turns", json={"input": words}) as answer:
+        for line in answer.iter_lines():
+            seen.append(line)
+            if sum("message_delta" in one for one in seen) > 4 and not line:
+                server.kill()
+                break
+    return seen
+
+
+def settled(server: Served, place: str) -> list[dict[str, Any]]:
+    """The history once nothing runs any more."""
+    end = time.monotonic() + 30
+    while True:
+        turns: list[dict[str, Any]] = server.get(f"/v1/threads/{place}/history?includeEvents=true")["turns"]
+        if all(turn["status"] != "running" for turn in turns):
+            return turns
+        assert time.monotonic() < end, "a turn runs for ever"
+        time.sleep(0.05)
+
+
+def test_a_turn_that_was_cut_off_by_a_kill_is_interrupted_and_the_thread_goes_on(store: str) -> None:
+    place = f"cut-{uuid4().hex[:8]}"
+    words = "one two three four five six seven eight nine ten eleven twelve"
+    with served(store, pause=0.05) as first:
+        first.post("/v1/threads", {"threadId": place})
+        first.post(f"/v1/threads/{place}/turns", {"input": "before", "stream": False})
+        seen = events_of(begun(first, place, words))
+    with served(store) as second:
+        turns = settled(second, place)
+        assert [(turn["requestText"], turn["status"]) for turn in turns] == [
+            ("before", "completed"),
+            (words, "interrupted"),
+        ]
+        cut = turns[1]
+        assert cut["stopReason"] == "interrupted"
+        # Whatever a client has seen is still there, under the same numbers.
+        stored = {event["seq"]: (event["type"], event["data"]) for event in cut["events"]}
+        for event in seen:
+            fields = {name: value for name, value in event.fields.items() if name not in ("seq", "type", "turnId")}
+            assert stored[event.id] == (event.name, fields)
+        assert sorted(stored) == list(range(1, len(stored) + 1))
+        told = "".join(data["text"] for kind, data in stored.values() if kind == "message_delta")
+        assert words.startswith(told)
+        assert cut["responseText"] == told
+        # The next request has all of it, once and in order.
+        second.post(f"/v1/threads/{place}/messages", {"messages": [{"role": "user", "content": "and now?"}]})
+        sent = second.get(f"/v1/threads/{place}/request?wire=openai-chat")["request"]["messages"]
+        assert [(message["role"], message["content"]) for message in sent] == [
+            ("user", "before"),
+            ("assistant", "before"),
+            ("user", words),
+            ("assistant", told),
+            ("user", "and now?"),
+        ]
+
+
+def test_of_two_servers_on_one_store_one_goes_on_where_the_other_was_killed(store: str) -> None:
+    place = f"two-{uuid4().hex[:8]}"
+    words = " ".join(f"word{number}" for number in range(200))
+    with served(store, pause=0.05) as first, served(store) as second:
+        first.post("/v1/threads", {"threadId": place})
+        second.post(f"/v1/threads/{place}/turns", {"input": "said to the second", "stream": False})
+        turn = first.post(f"/v1/threads/{place}/turns", {"input": words, "background": True})["turnId"]
+        busy = second.client.post(f"/v1/threads/{place}/turns", json={"input": "too soon"})
+        assert busy.status_code == 409
+        # Followed from the other process while it runs.
+        with second.client.stream("GET", f"/v1/turns/{turn}/events") as answer:
+            for line in answer.iter_lines():
+                if "message_delta" in line:
+                    break
+        first.kill()
+        waited = second.client.post(
+            f"/v1/threads/{place}/turns", json={"input": "go on", "stream": False, "waitSeconds": 30}, timeout=60
+        )
+        assert waited.status_code == 200, waited.text
+        turns = settled(second, place)
+        assert [turn["status"] for turn in turns] == ["completed", "interrupted", "completed"]
+        assert turns[2]["responseText"] == "go on"
+
+
+def test_a_turn_is_cancelled_from_another_process(store: str) -> None:
+    place = f"cancel-{uuid4().hex[:8]}"
+    words = " ".join(f"word{number}" for number in range(2000))
+    with served(store, pause=0.05) as first, served(store) as second:
+        first.post("/v1/threads", {"threadId": place})
+        turn = first.post(f"/v1/threads/{place}/turns", {"input": words, "background": True})["turnId"]
+        second.post(f"/v1/turns/{turn}/cancel", {})
+        turns = settled(second, place)
+        assert turns[0]["status"] == "cancelled"
