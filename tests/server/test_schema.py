@@ -19,7 +19,7 @@ from tests.server.serving import Running, running
 from tests.server.speaking import said
 
 OURS = r"^(/v1/(about|threads|turns|search)|/health|/metrics|/openapi)"
-EXAMPLES = int(os.environ.get("SASH_SCHEMA_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("SASH_SCHEMA_EXAMPLES", "6"))
 
 SETUP = ServerSetup(port=0, store="memory:", provider="echo", drain_seconds=1.0)
 schema = schemathesis.openapi.from_dict(described(every_route())).include(path_regex=OURS)
