@@ -433,3 +433,17 @@ def test_a_summary_is_what_its_event_says(store: Store, tenant: str) -> None:
     assert made.input_tokens > 0
     assert SMALL.summary_tokens is not None
     assert thread.tail.current().window.counter.text(made.whole).value < SMALL.summary_tokens
+
+
+def test_a_summary_can_be_asked_for_now_and_written_anew(store: Store, tenant: str) -> None:
+    thread = slid(store, tenant)
+    first = thread.summarize(Summarizer(model()))
+    chat(thread, 8, first=17)
+    second = thread.summarize(Summarizer(model()))
+    anew = thread.summarize(Summarizer(model()), anew=True)
+    assert [(one.generation, one.parent) for one in (first, second, anew)] == [(1, 0), (2, first.seq), (1, second.seq)]
+    assert thread.compact() is not None
+    assert thread.frames()[-1].summary == anew.seq
+    with pytest.raises(SummaryRejected):
+        thread.summarize(Summarizer(Scripted("no")), anew=True)
+    assert len(thread.summaries()) == 3

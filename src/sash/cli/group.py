@@ -37,6 +37,7 @@ COMMANDS = {
     "completion": "sash.cli.completion:completion",
     "key": "sash.cli.key:key",
     "serve": "sash.cli.serve:serve",
+    "worker": "sash.cli.worker:worker",
     "wrap": "sash.cli.wrap:wrap",
 }
 """Name of a command: the `module:function` that it is."""

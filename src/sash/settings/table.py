@@ -145,6 +145,8 @@ _SERVER: tuple[tuple[str, Kind, object, str], ...] = (
     ("port", "number", 7274, "Its port; 0 takes a free one."),
     ("provider", "choice", "", "Who answers turns; left out: whoever has a key here, else local, else echo."),
     ("base_url", "text", "", "The provider's address, where it is not the maker's own."),
+    ("summarizer", "text", "", "Who writes summaries of turns that left, as PROVIDER:MODEL; left out: nobody."),
+    ("summary_tokens_per_hour", "number", 1_000_000, "What summaries of one thread may use, read and written."),
     ("context_recent_turns", "number", 10, "Under the policy `recent`: turns that are injected."),
     ("context_max_chars", "number", 20_000, "Under the policy `recent`: characters of a prompt."),
     ("compact_max_chars", "number", 4_000, "Characters of a summary that compact writes."),

@@ -61,7 +61,7 @@ class Tail:
         self.log = log
         self.moved = False
         """Somebody else has said something since this handle last did."""
-        self._origin = origin
+        self.origin = origin
         self._replay: Replay | None = None
         self._seq = 0
         self._checkpointed = 0
@@ -97,7 +97,7 @@ class Tail:
         """The thread folded from its first event on, and the frame that one more event would lead to."""
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
-        replay = Replay(Window(self._origin), self.log.turn)
+        replay = Replay(Window(self.origin), self.log.turn)
         for event in self.log.events(until=until):
             if edits.stands(event):
                 replay.apply(event, edits)

@@ -25,6 +25,7 @@ from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
 from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
 from sash.store import Found, Key, Matching
+from sash.summarize import Summarizer
 from sash.thread.acts import (
     Change,
     Fact,
@@ -47,6 +48,7 @@ from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
 from sash.thread.revisions import edited, emptied, reverted, revisions_of
 from sash.thread.saying import Appended, read_messages, said
+from sash.thread.summarizing import publish, read_thread, write_summary
 from sash.thread.tail import Draft, Make, Tail, Written
 from sash.thread.tools import Answering, call_of
 from sash.thread.usage import tokens_read
@@ -464,6 +466,17 @@ class Thread:
     def summaries(self) -> tuple[Summary, ...]:
         """The revisions of its summary, oldest first: who wrote each, what it covers, and what it lost on the way."""
         return revisions_of(self._log)
+
+    def summarize(self, summarizer: Summarizer, *, anew: bool = False) -> Summary:
+        """
+        Asks for a summary of what has left now, and waits for it; with `anew` from the turns themselves.
+
+        Raises `ProviderError` or `SummaryRejected`, and then everything is as it was. The summary
+        enters with the next frame; `compact` makes one.
+        """
+        tail = Tail(self._log, self._tail.origin)
+        reading = read_thread(tail)
+        return publish(tail, write_summary(tail, summarizer, reading, anew=anew), reading, lease=None, at=None)
 
     def edit_summary(self, text: str) -> Frame:
         """The user's own words take the place of the summary; no model changes them later."""
