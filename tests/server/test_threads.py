@@ -259,3 +259,50 @@ def test_nobody_reaches_the_threads_of_another_tenant() -> None:
         assert thread(server, threadId="shared-name") == "shared-name"
         assert server.get("/v1/threads/shared-name/history")["turns"] == []
         assert "canary" not in server.ask("GET", "/metrics").text
+
+
+def test_a_thread_goes_on_in_two_ways(server: Running) -> None:
+    place = talked(server, 3)
+    made = server.post(f"/v1/threads/{place}/fork", {"turn": 2}, status=201)
+    assert made["threadId"] != place
+    texts = [turn["requestText"][:6] for turn in server.get(f"/v1/threads/{made['threadId']}/history")["turns"]]
+    assert texts == ["turn 1", "turn 2"]
+    said(server, made["threadId"], "another way")
+    assert "another way" not in str(server.get(f"/v1/threads/{place}/request"))
+    assert server.ask("POST", f"/v1/threads/{place}/fork", {"turn": 99}).status_code == 404
+
+
+def test_the_user_writes_the_summary_and_goes_back_to_an_older_one(server: Running) -> None:
+    place = talked(server, 8, historyTokens=4000, policy="best")
+    before = server.get(f"/v1/threads/{place}/summaries")
+    assert (before["writtenBy"], before["revisions"]) == ("code", [])
+    first = server.ask("PUT", f"/v1/threads/{place}/summary", {"text": "We spoke of words."}).json()
+    assert first["writtenBy"] == "user"
+    assert "We spoke of words." in first["standing"]
+    assert "We spoke of words." in str(server.get(f"/v1/threads/{place}/request"))
+    server.ask("PUT", f"/v1/threads/{place}/summary", {"text": "No, of more words."})
+    back = server.post(f"/v1/threads/{place}/summary/revert", {"revision": first["revisions"][0]["revision"]})
+    assert "We spoke of words." in back["standing"]
+    assert len(back["revisions"]) == 3
+    assert server.ask("POST", f"/v1/threads/{place}/summary/revert", {"revision": 9999}).status_code == 404
+
+
+def test_a_summary_that_its_turns_do_not_support_is_refused(server: Running) -> None:
+    place = talked(server, 8, historyTokens=4000, policy="best")
+    refused = server.ask("POST", f"/v1/threads/{place}/summary/rebuild", {})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "CONFLICT")
+    assert server.get(f"/v1/threads/{place}/summaries")["revisions"] == []
+
+
+def test_under_seed_004_compact_has_the_provider_write_the_summary(server: Running) -> None:
+    place = thread(server, policy="recent")
+    said(server, place, "the deadline is friday")
+    done = server.post(f"/v1/threads/{place}/compact", {"maxSummaryChars": 60})
+    assert done["summary"]
+    assert done["summaryChars"] == len(done["summary"]) <= 60
+    assert done["boundary"] <= 1
+    assert done["summary"] in server.get(f"/v1/threads/{place}/request")["request"]["prompt"]
+    turns = server.get(f"/v1/threads/{place}/history?includeInternal=true")["turns"]
+    assert [turn["isInternal"] for turn in turns] == [False, True]
+    said(server, place, "and now?")
+    assert done["summary"] in server.get(f"/v1/threads/{place}/request")["request"]["prompt"]

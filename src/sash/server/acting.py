@@ -7,10 +7,13 @@ from typing import Annotated, Any
 import msgspec
 
 from sash.core.frame import Frame
+from sash.errors import NotFound
 from sash.server.compacting import compact as run_compact
 from sash.server.fault import Fault
+from sash.server.handles import new_id
 from sash.server.route import Asked, Given, Nothing, Route, Shape
-from sash.server.shapes import Compact, Compacted, MessageWire, Number
+from sash.server.shapes import Compact, Compacted, Id, MessageWire, Number, ThreadShape
+from sash.server.threads import shape_of
 from sash.thread import Thread
 
 MOST_MESSAGES = 10_000
@@ -93,7 +96,9 @@ class FactShape(Shape, frozen=True, kw_only=True):
     text: str
     turn: int
     found_by: str
+    """given by the user, found by code, or by a model."""
     superseded_by: int | None
+    """The event of the fact that took its place."""
 
 
 class Facts(Shape, frozen=True, kw_only=True):
@@ -195,8 +200,8 @@ def _facts(thread: Thread) -> Facts:
             FactShape(
                 text=fact.text,
                 turn=fact.turn,
-                found_by=str(getattr(fact, "found_by", "user")),
-                superseded_by=getattr(fact, "superseded_by", None),
+                found_by=str(getattr(fact, "origin", "given")),
+                superseded_by=getattr(fact, "superseded_by", 0) or None,
             )
             for fact in thread.facts()
         ]
@@ -218,6 +223,36 @@ async def remember(asked: Asked[NewFact, None]) -> Facts:
 
     shape: Facts = await _with(asked, work)
     return shape
+
+
+class Fork(Given, frozen=True, kw_only=True):
+    """Where to go another way."""
+
+    turn: Number | None = None
+    """The last turn that both share; left out, all of them."""
+    thread_id: Id | None = None
+
+
+async def fork(asked: Asked[Fork, None]) -> ThreadShape:
+    """A new thread that goes on from a turn; both then go their own ways, and the past is shared."""
+    backend, body = asked.backend, asked.body
+
+    def work() -> ThreadShape:
+        thread = backend.handles.thread(asked.tenant, asked.path["thread"])
+        at = None
+        if body.turn is not None:
+            said = thread.said(body.turn)
+            if not said:
+                raise NotFound("turn", body.turn)
+            at = max(event.seq for event in said)
+        made = thread.fork(body.thread_id or new_id(), at=at)
+        row = backend.store.thread(asked.tenant, made.id)
+        title = backend.store.thread(asked.tenant, thread.id).title
+        if title:
+            backend.store.put_title(asked.tenant, made.id, title)
+        return shape_of(backend, backend.store.thread(asked.tenant, row.id))
+
+    return await backend.call(work)
 
 
 _THREAD = "/v1/threads/{thread}"
@@ -243,6 +278,9 @@ ROUTES: tuple[Route, ...] = (
           answer=Marks, faults=("NOT_FOUND",), says="Mark this place."),
     Route(method="POST", path=f"{_THREAD}/rewind", run=rewind, tag="commands", body=Rewind, optional_body=True,
           answer=FrameShape, faults=("NOT_FOUND",), says="Go back to a mark."),
+    Route(method="POST", path=f"{_THREAD}/fork", run=fork, tag="commands", body=Fork, optional_body=True, status=201,
+          answer=ThreadShape, faults=("NOT_FOUND", "CONFLICT"),
+          says="A new thread that goes on from a turn of this one."),
     Route(method="GET", path=f"{_THREAD}/facts", run=facts, tag="commands", answer=Facts, faults=("NOT_FOUND",),
           says="The statements that are kept apart from the history."),
     Route(method="POST", path=f"{_THREAD}/facts", run=remember, tag="commands", body=NewFact, answer=Facts,

@@ -18,7 +18,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.staticfiles import StaticFiles
 
 from sash.errors import SashError
-from sash.server import acting, carrying, health, looking, threads, turns
+from sash.server import acting, carrying, health, looking, summaries, threads, turns
 from sash.server.backend import Backend
 from sash.server.body import decoded, query_of, read_body
 from sash.server.camel import camelled
@@ -49,6 +49,7 @@ def our_routes() -> tuple[Route, ...]:
         *turns.ROUTES,
         *looking.ROUTES,
         *acting.ROUTES,
+        *summaries.ROUTES,
         *carrying.ROUTES,
         *health.ROUTES,
         DESCRIPTION,

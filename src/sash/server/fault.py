@@ -87,6 +87,8 @@ _CODES: tuple[tuple[type[errors.SashError], Code, int | None], ...] = (
     (errors.ThreadExists, "CONFLICT", None),
     (errors.NothingToUndo, "CONFLICT", None),
     (errors.PinsFull, "CONFLICT", None),
+    (errors.SummaryRejected, "CONFLICT", None),
+    (errors.ThreadMoved, "CONFLICT", None),
     (errors.StoreBusy, "UPSTREAM_UNAVAILABLE", None),
     (errors.StoreUnavailable, "UPSTREAM_UNAVAILABLE", None),
     (errors.StoreFull, "UPSTREAM_UNAVAILABLE", None),
