@@ -32,6 +32,7 @@ COMMANDS = {
     "remember": "sash.cli.facts:remember",
     "mark": "sash.cli.mark:mark",
     "rewind": "sash.cli.mark:rewind",
+    "fork": "sash.cli.mark:fork",
     "config": "sash.cli.config:config",
     "statusline": "sash.cli.statusline:statusline",
     "completion": "sash.cli.completion:completion",
