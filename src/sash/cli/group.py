@@ -36,6 +36,8 @@ COMMANDS = {
     "config": "sash.cli.config:config",
     "statusline": "sash.cli.statusline:statusline",
     "completion": "sash.cli.completion:completion",
+    "doctor": "sash.cli.doctor:doctor",
+    "backup": "sash.cli.backup:backup",
     "key": "sash.cli.key:key",
     "serve": "sash.cli.serve:serve",
     "worker": "sash.cli.worker:worker",
