@@ -14,6 +14,7 @@ from sash.core.message import Message
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.size import Size, size_of
+from sash.core.standing import Standing, standing_of
 from sash.core.tokens import Counter
 from sash.fitting import replays
 from sash.fitting.replays import Listed, Replays
@@ -129,3 +130,19 @@ def test_sizes_are_forgotten_a_generation_at_a_time() -> None:
     for message in Script().turn().turn().turn().messages():
         assert sizes.size(message, CHARS4, b"setting").tokens == 5
     assert len(sizes._young) + len(sizes._old) <= 6
+
+
+def test_what_stands_for_the_turns_that_left_is_put_together_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(fold: Fold) -> Standing:
+        made.append(fold.frame.number)
+        return standing_of(fold)
+
+    monkeypatch.setattr("sash.core.fold.standing_of", counted)
+    known, script = Replays(), Script()
+    for _ in range(60):
+        script.turn(ask=20, answer=20)
+        folded(known, script.user("next").said).digest_text()
+    assert len(set(made)) > 2
+    assert len(made) == len(set(made))

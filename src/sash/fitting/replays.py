@@ -127,6 +127,8 @@ class Replays:
         kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
         if messages and not fold.placing.calls_open:
             # With a call open, what is sent next may still change what stands here.
+            # Put together once for all requests of this frame, also those of copies.
+            fold.digest_text()
             prefix = listed[: listed.rindex(b"]")].rstrip()
             self._remember(_Known(setup, prefix, packed, fold.copy(), kept), known)
         return Replayed(fold, known.outgoing if known is not None else {}, kept)
