@@ -447,3 +447,34 @@ def test_a_summary_can_be_asked_for_now_and_written_anew(store: Store, tenant: s
     with pytest.raises(SummaryRejected):
         thread.summarize(Summarizer(Scripted("no")), anew=True)
     assert len(thread.summaries()) == 3
+
+
+def test_above_the_soft_mark_a_summary_is_prepared_and_the_slide_takes_it(store: Store, tenant: str) -> None:
+    roomy = msgspec.structs.replace(SMALL, history_tokens=3_000)
+    thread, busy = opened(store, tenant, policy=roomy), worker(store, tenant)
+    thread.worker = busy
+    said = 0
+    while thread.context().ledger.row("history").used.value <= 0.85 * thread.context().high:
+        said += 1
+        chat(thread, 1, first=said)
+    assert [frame.number for frame in thread.frames()] == [0]
+    made = worked(busy.once()).summary
+    assert made is not None
+    assert 1 < made.end <= said
+    assert busy.once() is None
+    chat(thread, 8, first=said + 1)
+    first = thread.frames()[1]
+    assert (first.summary, first.boundary >= made.end) == (made.seq, True)
+    assert thread.verify().problems == ()
+
+
+def test_what_cannot_be_prepared_is_due_after_the_slide(store: Store, tenant: str) -> None:
+    thread = opened(store, tenant)
+    chat(thread, 3)
+    busy = worker(store, tenant, Scripted("no summary at all"))
+    busy.prepare(tenant, thread.id, 3)
+    assert busy.once() is None
+    busy.prepare(tenant, 987_654_321, 3)
+    assert busy.once() is None
+    assert store.troubles(tenant) == []
+    assert thread.summaries() == ()
