@@ -170,6 +170,12 @@ def test_of_two_servers_on_one_store_one_goes_on_where_the_other_was_killed(stor
         turns = settled(second, place)
         assert [turn["status"] for turn in turns] == ["completed", "interrupted", "completed"]
         assert turns[2]["responseText"] == "go on"
+        second.kill()
+    with served(store) as third:
+        # What two dead servers left is what the third goes on from.
+        assert [turn["status"] for turn in settled(third, place)] == ["completed", "interrupted", "completed"]
+        third.post(f"/v1/threads/{place}/turns", {"input": "and again", "stream": False})
+        assert settled(third, place)[3]["responseText"] == "and again"
 
 
 def test_a_turn_is_cancelled_from_another_process(store: str) -> None:
