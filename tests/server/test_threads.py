@@ -134,8 +134,9 @@ def test_compact_pin_and_undo_move_the_boundary_and_back(server: Running) -> Non
     assert (done["threadId"], done["status"], done["stopReason"]) == (place, "completed", "end_turn")
     assert done["turnId"]
     server.post(f"/v1/threads/{place}/pins", {"turn": 1})
-    states = {turn["number"]: turn["state"] for turn in server.get(f"/v1/threads/{place}/explain")["turns"]}
-    assert states[1] == "carried"
+    explained = {turn["number"]: turn for turn in server.get(f"/v1/threads/{place}/explain")["turns"]}
+    assert (explained[1]["state"], explained[1]["pinned"]) == ("carried", True)
+    assert not explained[6]["pinned"]
     assert server.ask("DELETE", f"/v1/threads/{place}/pins/1").status_code == 200
     assert server.ask("DELETE", f"/v1/threads/{place}/pins/1").status_code == 404
     server.post(f"/v1/threads/{place}/undo")

@@ -42,6 +42,8 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """Its oldest steps, for which a step digest stands."""
     priority: Score | None = None
     """Of a turn in the window."""
+    pinned: bool = False
+    """Whether the user wants it to stay."""
 
 
 class ExplainedResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,6 +259,7 @@ class _View:
             back=self._ways_back(self.digested_since.get(turn.number, self.fold.frame.number)) if missing else (),
             digested_steps=turn.digested,
             priority=self.scores[turn.number],
+            pinned=turn.number in self.fold.pinned,
         )
 
     def _why_it_stays(self, turn: LiveTurn, carried: bool) -> str:
