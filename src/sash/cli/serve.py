@@ -28,7 +28,6 @@ NAMES = (
     "upstream_anthropic",
     "bypass",
     "keep",
-    "expand",
     "workers",
     "log_level",
 )

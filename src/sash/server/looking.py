@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sash.core.calibration import Calibration, Report, observe
 from sash.core.explain import Explanation
 from sash.core.frame import Frame
 from sash.core.policy import Policy, policy_from
@@ -18,6 +19,7 @@ from sash.server.origins import Part, parts_of
 from sash.server.route import Asked, Given, Route, Shape
 from sash.server.shapes import History, HistoryQuery, Name, Number, Page, Share, Size, WireName
 from sash.thread import Thread
+from sash.thread.acts import act_of
 from sash.thread.log import message_of
 from sash.window.replay import Replay
 
@@ -254,10 +256,14 @@ def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
         setup = msgspec.structs.replace(setup, policy=policy_from(fields | named))
     if "model" in change:
         setup = msgspec.structs.replace(setup, model=change["model"])
-    replay = Replay("now", setup)
+    replay, calibration = Replay("now", setup), Calibration()
     for event in thread.standing():
         if event.kind == "message":
             replay.add(message_of(event), event.at)
+        elif event.kind == "usage" and "model" not in change:
+            # What the provider reported moved the real slides; of another model nothing was reported.
+            calibration = observe(calibration, act_of(event, Report))
+            replay.window.fold.factor = calibration.ratio
     return replay
 
 

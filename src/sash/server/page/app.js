@@ -1,0 +1,115 @@
+// The page: a list of threads, a thread, and what the model sees of it.
+
+import * as api from "./api.js";
+import { fill, hints, make } from "./dom.js";
+import { inspector } from "./inspector.js";
+import { threadList } from "./threads.js";
+import { threadView } from "./thread.js";
+
+const side = document.getElementById("side");
+const main = document.getElementById("main");
+const panel = document.getElementById("inspector");
+
+hints(document.getElementById("hint"));
+
+/** Says something in the corner for a while. */
+export function note(text, kind = "") {
+  const said = make(`div.${kind || "said-note"}`, {}, text);
+  document.getElementById("notes").append(said);
+  setTimeout(() => said.remove(), kind === "error" ? 9000 : 4000);
+}
+
+/** Does it, and shows what went wrong where something does. */
+export async function attempt(what) {
+  try {
+    return await what();
+  } catch (error) {
+    if (error.name === "AbortError") return undefined;
+    if (error.status === 401) askForKey();
+    else note(error.message, "error");
+    return undefined;
+  }
+}
+
+function askForKey() {
+  const key = make("input", { type: "password", placeholder: "sash_…", autocomplete: "off", "aria-label": "API key" });
+  const submit = (event) => {
+    event.preventDefault();
+    api.remember(key.value.trim());
+    location.reload();
+  };
+  fill(
+    main,
+    make("div.empty", {}, make("h1", {}, "This server wants a key"),
+      make("form.row", { onsubmit: submit }, key, make("button.main", {}, "Open"))),
+  );
+  key.focus();
+}
+
+function theme() {
+  const root = document.documentElement;
+  const kept = localStorage.getItem("sash-theme");
+  if (kept) root.dataset.theme = kept;
+  return () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    localStorage.setItem("sash-theme", root.dataset.theme);
+  };
+}
+
+/** On a narrow screen the sides are drawers. */
+export const open = (which) => {
+  document.body.dataset.open = document.body.dataset.open === which ? "" : which;
+};
+
+const shown = { id: null, view: null };
+const list = threadList(side, { theme: theme(), go });
+
+export function go(id) {
+  location.hash = id ? `#/${encodeURIComponent(id)}` : "";
+}
+
+async function route() {
+  document.body.dataset.open = "";
+  const id = decodeURIComponent(location.hash.replace(/^#\/?/, "").split("/")[0]);
+  shown.view?.close();
+  Object.assign(shown, { id, view: null });
+  if (!id) {
+    fill(panel);
+    welcome();
+  } else {
+    const panes = inspector(panel);
+    shown.view = threadView(main, id, panes, { changed: () => list.refresh(id) });
+    await attempt(() => shown.view.refresh());
+  }
+  await attempt(() => list.refresh(id));
+}
+
+function welcome() {
+  fill(
+    main,
+    make("div.empty", {},
+      make("h1", {}, "Nothing is lost, and the model sees what fits"),
+      make("p", {}, "Choose a thread on the left, or begin one. What leaves the window stays in the log: you will see it grey above the divider."),
+      make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
+        make("button.main", { onclick: () => list.begin() }, "New thread")),
+      make("p.tiny", {}, make("kbd", {}, "n"), " new thread · ", make("kbd", {}, "/"), " search · ", make("kbd", {}, "j"), " ",
+        make("kbd", {}, "k"), " next and previous turn · ", make("kbd", {}, "c"), " compact · ", make("kbd", {}, "u"), " undo · ",
+        make("kbd", {}, "1"), "–", make("kbd", {}, "4"), " panes · ", make("kbd", {}, "i"), " write")),
+  );
+}
+
+addEventListener("hashchange", route);
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const keys = { n: list.begin, "/": list.find, ...(shown.view?.keys ?? {}) };
+  const act = keys[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+route();

@@ -1,0 +1,112 @@
+// One thread: the strip, its turns with the divider, the chat box.
+
+import * as api from "./api.js";
+import { attempt, go, note, open } from "./app.js";
+import { chatBox } from "./ask.js";
+import { fill, make, plain } from "./dom.js";
+import { strip } from "./strip.js";
+import { turnList } from "./turns.js";
+import { percent, tokens } from "./words.js";
+
+export function threadView(main, id, panes, { changed }) {
+  const known = { thread: null, explained: null, context: null, history: null };
+  const stop = new AbortController();
+  const title = make("h1", { tabindex: 0 });
+  const chips = make("span.row");
+  const rail = strip((number) => turns.reveal(number));
+  const turns = turnList({ act, expand: (handle) => attempt(() => api.expand(id, handle)) });
+  const box = chatBox({ send, cancel: () => running.turn && attempt(() => api.cancel(running.turn)) });
+  const running = { turn: null };
+
+  fill(main,
+    make("header.head", {},
+      make("button.only-small", { onclick: () => open("side"), "aria-label": "Threads" }, "☰"),
+      title, chips,
+      make("button", { onclick: () => act("compact"), hint: "Slide now (c)" }, "Compact"),
+      make("button", { onclick: () => act("undo"), hint: "Take back the last change of the window (u)" }, "Undo"),
+      make("button", { onclick: () => act("mark"), hint: "Set a mark to rewind to (m)" }, "Mark"),
+      make("button.only-small", { onclick: () => open("inspector") }, "Window")),
+    rail.element, turns.element, box.element);
+
+  /** Reads everything anew and draws it; what did not change keeps its place. */
+  async function refresh() {
+    const [thread, explained, context, history, marks] = await Promise.all([
+      api.thread(id), api.explain(id), api.context(id), api.history(id), api.marks(id),
+    ]);
+    Object.assign(known, { thread, explained, context, history, marks: marks.marks });
+    drawHead();
+    rail.show(explained, context);
+    turns.show(history.turns, explained, known.marks);
+    await panes.show({ id, ...known, refresh, whatIf });
+  }
+
+  function drawHead() {
+    const { thread, context } = known;
+    fill(title, plain(thread.title || thread.threadId));
+    const pressure = context.pressure;
+    const kind = ["notice", "warning"].includes(pressure.level) ? `.${pressure.level}` : "";
+    fill(chips,
+      make("span.chip.model", { hint: `model ${thread.model || "unknown"}, policy ${thread.policy}` }, plain(thread.model || "no model")),
+      make(`span.chip.num${kind}`, { hint: `${tokens(pressure.used)} of ${tokens(pressure.window)} tokens\n${pressure.bar ?? ""}` },
+        `${percent(pressure.share)} full`));
+    document.title = `${thread.title || thread.threadId} · sash`;
+  }
+
+  /** The picture of a window that is not: another policy or model, nothing committed. */
+  function whatIf(explained) {
+    rail.maybe(explained);
+    turns.maybe(explained);
+  }
+
+  async function act(what, ...given) {
+    const acts = {
+      compact: async () => {
+        const before = known.explained.boundary;
+        await api.compact(id);
+        await refresh();
+        note(known.explained.boundary === before ? "Compacted: no turn had to leave." : `Compacted: the window begins at turn ${known.explained.boundary} now.`);
+      },
+      undo: async () => { await api.undo(id); await refresh(); note("Taken back."); },
+      mark: async () => {
+        const label = prompt("Name of the mark (may be empty)");
+        if (label === null) return;
+        await api.mark(id, label || undefined);
+        await refresh();
+      },
+      rewind: async (label) => { await api.rewind(id, label); await refresh(); note("Rewound; undo brings it back."); },
+      pin: async (turn) => { await api.pin(id, turn); await refresh(); },
+      unpin: async (turn) => { await api.unpin(id, turn); await refresh(); },
+      fork: async (turn) => { const made = await api.fork(id, turn); go(made.threadId); },
+    };
+    await attempt(() => acts[what](...given));
+    changed();
+  }
+
+  async function send(input) {
+    const live = turns.begin(input);
+    let failed = null;
+    try {
+      await api.run(id, input, (name, event) => {
+        if (name === "turn_started") running.turn = event.turnId;
+        else if (name === "message_delta") live.say(event.text ?? event.delta ?? "");
+        else if (name === "tool_call") live.called(event);
+        else if (name === "error") failed = event.error?.message ?? event.message;
+      }, stop.signal);
+    } catch (error) {
+      if (error.name !== "AbortError") failed = error.message;
+    }
+    running.turn = null;
+    if (failed) note(failed, "error");
+    if (stop.signal.aborted) return;
+    await attempt(refresh);
+    changed();
+  }
+
+  const keys = {
+    j: () => turns.step(1), k: () => turns.step(-1), c: () => act("compact"), u: () => act("undo"), m: () => act("mark"),
+    i: () => box.focus(), 1: () => panes.choose(0), 2: () => panes.choose(1), 3: () => panes.choose(2), 4: () => panes.choose(3),
+    p: () => { const at = turns.current(); if (at) act(at.pinned ? "unpin" : "pin", at.number); },
+  };
+
+  return { refresh, keys, close: () => stop.abort() };
+}

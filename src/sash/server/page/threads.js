@@ -1,0 +1,70 @@
+// The list of threads: title, age, how full the window is, and what is wrong.
+
+import * as api from "./api.js";
+import { attempt } from "./app.js";
+import { fill, make, plain } from "./dom.js";
+import { age, percent } from "./words.js";
+
+export function threadList(side, { theme, go }) {
+  const items = make("ul.threads", { "aria-label": "Threads" });
+  const find = make("input", {
+    type: "search", placeholder: "Search all threads", "aria-label": "Search all threads",
+    oninput: () => look(find.value.trim()),
+  });
+  let current = null;
+  let asked = 0;
+
+  async function begin() {
+    const made = await attempt(() => api.create({}));
+    if (made) go(made.threadId);
+  }
+
+  async function refresh(id = current) {
+    current = id;
+    if (find.value.trim()) return;
+    const { threads } = await api.threads({ limit: 100 });
+    fill(items, threads.length ? threads.map(entry) : make("li.soft.small", {}, "No threads yet."));
+  }
+
+  async function look(text) {
+    const mine = ++asked;
+    if (!text) return attempt(refresh);
+    await new Promise((done) => setTimeout(done, 180));
+    if (mine !== asked) return undefined;
+    const found = await attempt(() => api.search(text));
+    if (found && mine === asked) {
+      fill(items, found.found.length ? found.found.map(passage) : make("li.soft.small", {}, "Nothing found."));
+    }
+    return undefined;
+  }
+
+  function passage(hit) {
+    return make("li", {},
+      make("a", { href: `#/${encodeURIComponent(hit.threadId)}/${hit.turn}` },
+        make("span.title", {}, plain(hit.text)),
+        make("span.under", {}, `${plain(hit.title ?? hit.threadId)} · turn ${hit.turn}`)));
+  }
+
+  function entry(thread) {
+    const pressure = thread.pressure ?? { share: 0, level: "quiet" };
+    const kind = ["notice", "warning"].includes(pressure.level) ? `.${pressure.level}` : "";
+    const troubles = thread.health ?? [];
+    return make("li", {},
+      make("a", { href: `#/${encodeURIComponent(thread.threadId)}`, "aria-current": thread.threadId === current ? "page" : null },
+        make("span.title", {}, plain(thread.title || thread.threadId)),
+        make("span.under", {},
+          make(`span.meter${kind}`, { role: "img", "aria-label": `window ${percent(pressure.share)} full` },
+            make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),
+          make("span.num", {}, percent(pressure.share)),
+          make("span", {}, age(thread.updatedAt)),
+          troubles.length ? make("span.flag", { hint: troubles.join("\n"), tabindex: 0 }, "!") : null)));
+  }
+
+  fill(side,
+    make("div.brand", {}, make("img", { src: "icon.svg", alt: "" }), "sash", make("span.grow"),
+      make("button.plain", { onclick: theme, "aria-label": "Light or dark", hint: "Light or dark" }, "◐"),
+      make("button", { onclick: begin, hint: "New thread (n)" }, "New")),
+    make("div.find", {}, find), items);
+
+  return { refresh, begin, find: () => find.focus() };
+}

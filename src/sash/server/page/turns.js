@@ -1,0 +1,153 @@
+// The turns of a thread, the divider between what left the window and what is live.
+
+import { fill, make, plain } from "./dom.js";
+import { age, many, tokens } from "./words.js";
+
+export function turnList({ act, expand }) {
+  const element = make("section", { id: "turns", tabindex: -1, "aria-label": "Turns" });
+  const cards = new Map();
+  let boundary = null;
+  let chosen = null;
+  let explainedBy = new Map();
+
+  function show(history, explained, marks = []) {
+    const follow = element.scrollHeight - element.scrollTop - element.clientHeight < 120 || boundary === null;
+    const moved = boundary !== null && boundary !== explained.boundary;
+    boundary = explained.boundary;
+    explainedBy = new Map(explained.turns.map((turn) => [turn.number, turn]));
+    const results = new Map(explained.results.map((result) => [result.handle, result]));
+    const marked = new Map();
+    for (const mark of marks) marked.set(mark.turn, [...(marked.get(mark.turn) ?? []), mark]);
+    cards.clear();
+    const said = history.filter((turn) => !turn.isInternal);
+    const internal = history.filter((turn) => turn.isInternal);
+    const parts = [];
+    let divided = false;
+    for (const turn of said) {
+      const why = explainedBy.get(turn.number);
+      if (!divided && turn.number >= boundary && said[0].number < boundary) {
+        parts.push(divider(explained, moved));
+        divided = true;
+      }
+      const drawn = card(turn, why, results);
+      cards.set(turn.number, drawn);
+      parts.push(drawn, (marked.get(turn.number) ?? []).map(markLine));
+    }
+    if (internal.length) parts.push(make("p.marker", {}, `${many(internal.length, "internal turn")}: summaries that were written by a model`));
+    fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees."));
+    if (follow) element.scrollTop = element.scrollHeight;
+  }
+
+  const divider = (explained, moved) =>
+    make(`div.divider${moved ? ".moved" : ""}`, {
+      role: "separator", tabindex: 0,
+      hint: `Above: left the window, still in the log.\nBelow: what the model sees, ${tokens(explained.tokens)} tokens.\nFrame ${explained.frame}${explained.frames.length ? `: ${explained.frames.at(-1).reason}` : ""}`,
+    }, "context");
+
+  const markLine = (mark) =>
+    make("p.marker", {}, `⚑ ${plain(mark.label || "mark")} `,
+      make("button.plain", { onclick: () => act("rewind", mark.label || undefined), hint: "Go on from here; what came later leaves the view, and undo brings it back" }, "rewind to here"));
+
+  function card(turn, why, results) {
+    const state = why?.state ?? turn.state ?? "live";
+    const pinned = Boolean(why?.pinned);
+    const tools = (turn.tools ?? []).map((tool) => toolResult(tool, results.get(tool.handle)));
+    return make(`article.turn.${state}`, { id: `turn-${turn.number}`, tabindex: 0 },
+      make("header", { hint: () => hintOf(turn, why) },
+        make("b.num", {}, `turn ${turn.number}`),
+        make(`span.state.${state}`, {}, state),
+        why ? make("span.num", {}, `${tokens(why.tokens)}${why.tokens.value < why.whole.value ? ` of ${tokens(why.whole)}` : ""}`) : null,
+        make("span", {}, age(turn.createdAt)),
+        turn.status && turn.status !== "completed" ? make("span.chip.warning", {}, turn.status) : null,
+        make("span.grow"),
+        make("button.plain", { "aria-pressed": pinned, onclick: () => act(pinned ? "unpin" : "pin", turn.number), hint: pinned ? "Let it leave when its time comes" : "Keep it in the window whatever happens" }, pinned ? "unpin" : "pin"),
+        make("button.plain", { onclick: () => act("fork", turn.number), hint: "A new thread that goes on from this turn" }, "fork")),
+      make("div.said.user", {}, plain(turn.requestText)),
+      tools,
+      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), plain(turn.responseText)) : null,
+      turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null);
+  }
+
+  function hintOf(turn, why) {
+    if (!why) return `Turn ${turn.number}`;
+    const lines = [`${why.state}: ${why.reason}`];
+    if (why.since) lines.push(`since frame ${why.since}`);
+    if (why.digestedSteps) lines.push(`${many(why.digestedSteps, "step")} told as a digest`);
+    if (why.priority) lines.push(`priority ${why.priority.value}: ${(why.priority.reasons ?? []).join(", ")}`);
+    if (why.back?.length) lines.push(`back with: ${why.back.join(" or ")}`);
+    return lines.join("\n");
+  }
+
+  function toolResult(tool, why) {
+    const inside = make("pre", {}, plain(tool.text ?? ""));
+    const whole = tool.handle
+      ? make("button.plain", { onclick: async (event) => {
+          event.preventDefault();
+          event.target.closest("details").open = true;
+          const got = await expand(tool.handle);
+          if (got) fill(inside, plain(got.text));
+        }, hint: "All of it, from the log" }, "whole") : null;
+    return make("details.tool", {},
+      make("summary", { hint: why ? `${why.state}: ${why.reason}\n${tokens(why.shown)} shown of ${tokens(why.whole)}` : null },
+        make("code", {}, plain(tool.name)), make("span.called.faint", {}, plain(called(tool.arguments))), make("span.faint.tiny", {}, tool.handle ?? ""),
+        tool.error ? make("span.chip.warning", {}, "error") : null,
+        why && why.state !== "whole" ? make("span.chip", {}, why.state) : null, whole),
+      inside);
+  }
+
+  /** The values of a call's arguments, in a line. */
+  function called(given) {
+    try {
+      const read = JSON.parse(given || "{}");
+      return Object.values(read).map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join(" ").replace(/\s+/g, " ").slice(0, 160);
+    } catch {
+      return String(given).slice(0, 160);
+    }
+  }
+
+  /** A turn that is being said right now. */
+  function begin(input) {
+    const answer = make("div.said.wait", {}, make("span.who", {}, "assistant"));
+    const tools = make("div");
+    const drawn = make("article.turn.live", {},
+      make("header", {}, make("b", {}, "now")), make("div.said.user", {}, plain(input)), tools, answer);
+    element.querySelector(".empty")?.remove();
+    element.append(drawn);
+    element.scrollTop = element.scrollHeight;
+    return {
+      say: (text) => {
+        const follow = element.scrollHeight - element.scrollTop - element.clientHeight < 160;
+        answer.append(plain(text));
+        if (follow) element.scrollTop = element.scrollHeight;
+      },
+      called: (call) => tools.append(toolResult({ name: call.name, text: call.arguments })),
+    };
+  }
+
+  function choose(drawn) {
+    chosen?.classList.remove("shown");
+    chosen = drawn;
+    chosen?.classList.add("shown");
+    chosen?.focus({ preventScroll: true });
+    chosen?.scrollIntoView({ block: "center" });
+  }
+
+  return {
+    element, show, begin,
+    reveal: (number) => choose(cards.get(number)),
+    step: (by) => {
+      const all = [...cards.values()];
+      const at = all.indexOf(chosen);
+      choose(all[Math.max(0, Math.min(all.length - 1, at < 0 ? all.length - 1 : at + by))]);
+    },
+    current: () => {
+      const number = [...cards].find(([, drawn]) => drawn === chosen)?.[0];
+      return number === undefined ? null : { number, pinned: Boolean(explainedBy.get(number)?.pinned) };
+    },
+    maybe: (explained) => {
+      element.querySelector(".divider.maybe")?.remove();
+      if (!explained || explained.boundary === boundary) return;
+      cards.get(explained.boundary)?.before(make("div.divider.maybe", {}, "context, if"));
+    },
+  };
+}

@@ -1,0 +1,236 @@
+"""The page as its user meets it: in a browser, on a server, with threads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.server.serving import Running
+
+ASKED = (
+    "Who brings the lanterns to the pier?",
+    "Always write dates as 14 June, never as 6/14.",
+    "Which boats are coming, and who steers them?",
+    "How much will the band cost us this year?",
+    "Can we have fireworks over the water?",
+    "Write the invitation for the choir.",
+    "What did we say about parking?",
+    "List the stalls again, with their owners.",
+)
+WORDS = "the harbour master wants to know how many boats, stalls and lanterns there will be before the tide turns "
+
+
+def thread_with(server: Running, turns: int, title: str = "Harbour festival", **setup: Any) -> str:
+    """A thread with so many turns of some 60 tokens, its id."""
+    thread: str = server.post("/v1/threads", {"title": title, **setup}, status=201)["threadId"]
+    for number in range(turns):
+        text = f"{ASKED[number % len(ASKED)]} {WORDS * (1 + number % 3)}"
+        server.post(f"/v1/threads/{thread}/turns", {"input": text, "stream": False})
+    return thread
+
+
+def opened(page: Page, server: Running, thread: str) -> Locator:
+    """The thread in the browser; its turns."""
+    page.goto(f"{server.url}/#/{thread}")
+    turns = page.locator("#turns .turn")
+    expect(turns.first).to_be_visible()
+    return turns
+
+
+def boundary(page: Page) -> int:
+    """Number of the first turn below the divider."""
+    after = page.locator("#turns .divider:not(.maybe) + .turn")
+    return int((after.get_attribute("id") or "").removeprefix("turn-"))
+
+
+def say(page: Page, text: str) -> None:
+    """Write it into the box, send it, and wait until it is answered."""
+    before = page.locator("#turns .turn").count()
+    page.get_by_label("Your message").fill(text)
+    page.keyboard.press("Enter")
+    expect(page.locator(f"#turn-{before + 1}")).to_be_visible()
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+def test_turns_are_sent_until_the_divider_moves(page: Page, server: Running) -> None:
+    thread = thread_with(server, 1)
+    turns = opened(page, server, thread)
+    expect(page.locator(".divider")).to_have_count(0)
+    while not page.locator(".divider").count():
+        assert turns.count() < 20, "the window never slid"
+        say(page, WORDS * 3)
+    first = boundary(page)
+    assert first > 1
+    expect(page.locator("#turn-1")).to_have_class("turn evicted")
+    expect(page.locator(f"#turn-{first}")).to_have_class("turn live")
+    while boundary(page) == first:
+        assert turns.count() < 30, "the window slid only once"
+        say(page, WORDS * 3)
+    expect(page.locator(".divider")).to_have_count(1)
+    assert server.get(f"/v1/threads/{thread}/explain")["boundary"] == boundary(page)
+
+
+def test_compact_moves_the_divider_and_undo_moves_it_back(page: Page, server: Running) -> None:
+    opened(page, server, thread_with(server, 5))
+    before = page.locator(".divider").count() and boundary(page)
+    page.get_by_role("button", name="Compact").click()
+    expect(page.locator("#notes")).to_contain_text("Compacted")
+    compacted = boundary(page)
+    assert compacted > before
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#notes")).to_contain_text("Taken back")
+    assert (page.locator(".divider").count() and boundary(page)) == before
+
+
+def test_a_pinned_turn_stays_in_the_window(page: Page, server: Running) -> None:
+    thread = thread_with(server, 2)
+    opened(page, server, thread)
+    page.locator("#turn-1").get_by_role("button", name="pin").click()
+    expect(page.locator("#turn-1").get_by_role("button", name="unpin")).to_be_visible()
+    for number in range(8):
+        server.post(f"/v1/threads/{thread}/turns", {"input": f"{number} {WORDS * 3}", "stream": False})
+    page.reload()
+    expect(page.locator("#turn-1")).to_have_class("turn carried")
+    page.locator("#turn-1").get_by_role("button", name="unpin").click()
+    expect(page.locator("#turn-1")).to_have_class("turn evicted")
+
+
+def test_what_if_shows_another_window_and_changes_nothing(page: Page, server: Running) -> None:
+    thread = thread_with(server, 9)
+    opened(page, server, thread)
+    before = server.get(f"/v1/threads/{thread}/frames")
+    page.keyboard.press("4")
+    expect(page.locator("#inspector table")).to_contain_text("first live turn")
+    # As it is configured: the replay comes to what really happened.
+    expect(page.locator(".pane .better, .pane .worse")).to_have_count(0)
+    page.get_by_role("slider").first.fill("1")
+    expect(page.locator(".divider.maybe")).to_have_count(1)
+    assert page.locator(".sash.maybe").is_visible()
+    page.keyboard.press("Escape")
+    assert server.get(f"/v1/threads/{thread}/frames") == before
+    page.get_by_role("tab", name="Window").click()
+    expect(page.locator(".divider.maybe")).to_have_count(0)
+
+
+def test_what_is_sent_is_shown_part_by_part(page: Page, server: Running) -> None:
+    thread = thread_with(server, 9)
+    opened(page, server, thread)
+    page.get_by_role("tab", name="Sent").click()
+    pieces = page.locator(".piece")
+    expect(pieces.first).to_contain_text("earlier turns left this window")
+    sent = server.get(f"/v1/threads/{thread}/request?wire=openai-chat")["request"]["messages"]
+    assert pieces.count() == len(sent)
+    expect(pieces.last).to_contain_text("assistant")
+
+
+def test_facts_are_remembered_and_shown(page: Page, server: Running) -> None:
+    opened(page, server, thread_with(server, 1))
+    page.get_by_role("tab", name="Memory").click()
+    page.get_by_label("A fact to remember").fill("The budget is 4,200 euro")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator(".fact")).to_contain_text("The budget is 4,200 euro")
+
+
+def test_what_stands_for_the_turns_that_left_is_shown_with_its_turns(page: Page, server: Running) -> None:
+    thread = thread_with(server, 9)
+    opened(page, server, thread)
+    page.get_by_role("tab", name="Memory").click()
+    expect(page.locator(".prose").first).to_contain_text("earlier turns left this window")
+    server.ask("PUT", f"/v1/threads/{thread}/summary", {"text": "The festival is on Saturday [t2]."})
+    page.reload()
+    page.get_by_role("tab", name="Memory").click()
+    expect(page.locator("textarea.prose")).to_have_value("The festival is on Saturday [t2].")
+    page.get_by_text("1 revision").click()
+    page.locator("details .ref").first.click()
+    expect(page.locator("#turn-2")).to_be_in_viewport()
+
+
+def test_a_mark_is_rewound_to(page: Page, server: Running) -> None:
+    thread = thread_with(server, 2)
+    opened(page, server, thread)
+    page.get_by_role("button", name="Mark").click()
+    expect(page.locator("#turns .marker")).to_contain_text("here")
+    say(page, "This goes away again.")
+    page.get_by_role("button", name="rewind to here").click()
+    expect(page.locator("#turn-3")).to_have_class("turn rewound")
+
+
+HOSTILE = (
+    "<script>window.broken = 1</script><img src=x onerror='window.broken = 2'>",
+    "<svg onload='window.broken = 3'><a href='javascript:window.broken = 4'>x</a></svg>",
+    "[click](javascript:window.broken=5) \u001b[31mred\u001b]8;;http://example.com\u0007 \u202eevil",
+    "\u0000\u0008</pre></article><iframe src='//example.com'></iframe>",
+)
+
+
+def test_hostile_content_stays_text(page: Page, server: Running) -> None:
+    thread: str = server.post("/v1/threads", {"title": HOSTILE[0]}, status=201)["threadId"]
+    for number, hostile in enumerate(HOSTILE):
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "bash", "arguments": json.dumps({"x": hostile})},
+        }
+        said = [
+            {"role": "user", "content": hostile},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": hostile},
+            {"role": "assistant", "content": hostile},
+        ]
+        server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    server.post(f"/v1/threads/{thread}/facts", {"text": HOSTILE[1]})
+    turns = opened(page, server, thread)
+    for place in range(turns.count()):
+        turns.nth(place).locator("summary").click()
+        turns.nth(place).locator("header").hover()
+    for tab in ("Sent", "Memory", "What if", "Window"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.locator(".pane > *").first).to_be_visible()
+    page.get_by_label("Search all threads").fill("script")
+    expect(page.locator(".threads li").first).to_be_visible()
+    assert page.evaluate("window.broken") is None
+    assert page.locator("#turns script, #turns iframe, #turns img, #turns svg, #turns a[href^=javascript]").count() == 0
+    shown = page.locator("#turns").inner_text()
+    assert "<script>window.broken = 1</script>" in shown
+    assert not set("\u001b\u0007\u0000\u202e") & set(shown)
+
+
+def test_the_page_is_whole_on_a_phone_and_in_the_dark(page: Page, server: Running) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    opened(page, server, thread_with(server, 3))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Window").click()
+    expect(page.locator("#inspector")).to_be_in_viewport()
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(map(int, paper.removeprefix("rgb(").rstrip(")").split(","))) < 150
+
+
+def test_turns_are_reached_by_the_keyboard(page: Page, server: Running) -> None:
+    opened(page, server, thread_with(server, 3))
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    expect(page.locator("#turn-2")).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("#turn-3")).to_be_focused()
+    page.keyboard.press("i")
+    expect(page.get_by_label("Your message")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search all threads")).to_be_focused()
+
+
+def test_pictures_of_the_main_views_can_be_taken(
+    page: Page, server: Running, pictures: Path | None, tmp_path: Path
+) -> None:
+    thread = thread_with(server, 36, title="Planning the harbour festival", window=4_000, historyTokens=2_400)
+    for name, tab in (("page-window", "Window"), ("page-sent", "Sent"), ("page-what-if", "What if")):
+        opened(page, server, thread)
+        page.get_by_role("tab", name=tab).click()
+        page.locator(".divider").first.scroll_into_view_if_needed()
+        page.wait_for_timeout(900)  # the frame slides to its place
+        page.screenshot(path=(pictures or tmp_path) / f"{name}.png")
+        assert (pictures or tmp_path).joinpath(f"{name}.png").stat().st_size > 20_000
