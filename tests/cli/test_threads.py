@@ -93,6 +93,12 @@ def test_importing_again_adds_what_is_new_and_nothing_twice(home: Path) -> None:
 def test_a_session_without_a_name_gets_its_own(home: Path) -> None:
     ran = here("import", "session.jsonl", home=home)
     assert "the thread 's1'" in ran.words
+    written(home / "t.jsonl", [{"type": "summary", "summary": "Long work", "leafUuid": "x"}, *exchange(1, "Hi")])
+    here("import", "t.jsonl", "--thread", "titled", home=home)
+    assert here("show", "titled", home=home).lines[0] == "titled: Long work"
+    told = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads)
+    assert told.threads[0].title == "Long work"
+    assert msgspec.json.decode(here("show", "titled", "--json", home=home).out, type=ShownTurns).title == "Long work"
     assert here("import", "work", home=home).code == 1
     assert here("import", "nowhere.jsonl", home=home).code == 1
 
@@ -156,6 +162,21 @@ def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
     exported = (home / "out.jsonl").read_text()
     assert "Request number 20" in exported
     assert "Request number 21" not in exported
+
+
+def test_a_fork_goes_its_own_way(home: Path) -> None:
+    forked = changed(home, "fork", "work", "other")
+    assert forked.name == forked.thread == "other"
+    changed(home, "compact", "other")
+    told = msgspec.json.decode(here("show", "other", "--json", home=home).out, type=ShownTurns)
+    assert [turn.title for turn in told.turns] == [turn.title for turn in shown(home).turns]
+    assert told.boundary > shown(home).boundary
+    early = changed(home, "fork", "work", "--at", "8")
+    assert early.name is not None
+    listed = here("show", early.name, "--json", home=home)
+    assert [turn.number for turn in msgspec.json.decode(listed.out, type=ShownTurns).turns] == [1, 2]
+    assert here("fork", "work", "other", home=home).code == 1
+    assert here("fork", "work", "--at", "9999", home=home).code == 1
 
 
 def test_a_fact_is_kept_and_listed(home: Path) -> None:
@@ -222,6 +243,7 @@ COMMANDS: list[list[str]] = [
     ["facts", "work"],
     ["mark", "work", "m"],
     ["rewind", "work", "m"],
+    ["fork", "work"],
     ["import", "session.jsonl", "--thread", "work"],
     ["convert", "session.jsonl", "--as", "pi", "-o", "converted.jsonl"],
     ["export", "work", "--as", "pi", "-o", "exported.jsonl"],

@@ -66,6 +66,8 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
         name = name or transcript.id or (place.path.stem if place.path is not None else "imported")
         thread = _thread(store, name, telling, settings)
         known, added = _append(thread, telling)
+        if transcript.title and not known:
+            store.put_title(thread.tenant, thread.id, transcript.title)
         context = thread.context()
         turns = thread.window.fold.placing.turn or 0
     told = Imported(

@@ -1,4 +1,4 @@
-"""`sash mark` and `sash rewind`: places in a thread to come back to."""
+"""`sash mark`, `sash rewind` and `sash fork`: places in a thread to come back to, or to go on from."""
 
 from __future__ import annotations
 
@@ -31,3 +31,18 @@ def rewind(thread: str, label: str | None, as_json: bool, **given: Any) -> None:
     """
     with changed_thread(thread, given) as it:
         tell(it, it.rewind(label), as_json=as_json)
+
+
+@click.command()
+@changing
+@click.argument("name", required=False)
+@click.option("--at", type=click.IntRange(0), metavar="EVENT", help="Right after this event; left out: as it is now.")
+def fork(thread: str, name: str | None, at: int | None, as_json: bool, **given: Any) -> None:
+    """
+    Start a new thread that goes on from THREAD.
+
+    What both share is stored once. Without NAME it is called after the place it goes on from.
+    """
+    with changed_thread(thread, given) as it:
+        new = it.fork(name, at=at)
+        tell(new, None, as_json=as_json, words=f"{new.name!r} goes on from {it.name!r}.", name=new.name)

@@ -28,6 +28,7 @@ NAMES = (
     "upstream_anthropic",
     "bypass",
     "keep",
+    "expand",
     "workers",
     "log_level",
 )

@@ -31,7 +31,6 @@ class Stored:
     """A stored thread, looked at."""
 
     kind = "thread"
-    title = ""
     damage: Sequence[Damage] = ()
     damaged = 0
     compactions = 0
@@ -44,6 +43,11 @@ class Stored:
     def name(self) -> str:
         """Its name in the store."""
         return self.thread.name
+
+    @property
+    def title(self) -> str:
+        """What it is called, where somebody gave it a title."""
+        return self.thread.store.thread(self.thread.tenant, self.thread.id).title
 
     @property
     def model(self) -> str:

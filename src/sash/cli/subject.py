@@ -204,7 +204,7 @@ def opened(name: str | None, settings: Settings, reading: Reading, wanted: Wante
     assert name is not None
     with stored_thread(name.removeprefix(THREAD), settings) as thread:
         if wanted.begins is not None:
-            wanted.begins(thread.name, "")
+            wanted.begins(thread.name, Stored(thread).title)
         yield fold(tell_thread(thread, settings), wanted.keep()) if settings.asked() else Stored(thread)
 
 

@@ -24,6 +24,7 @@ class ShownThread(msgspec.Struct, frozen=True, kw_only=True):
     """A thread, as a list of them tells it."""
 
     name: str
+    title: str
     model: str
     created: str | None
     updated: str | None
@@ -65,6 +66,7 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
         return
     columns = (
         Column(title="thread", gives_way=True, least=16),
+        Column(title="title", rank=5),
         Column(title="model", rank=3),
         Column(title="turns", right=True, rank=1),
         Column(title="tokens", right=True),
@@ -77,6 +79,7 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
         [
             [
                 Cell(clean(shown.name), "bold"),
+                Cell(out.cut(clean(shown.title), 24)),
                 Cell(out.cut(clean(shown.model), 24), "dim"),
                 str(shown.turns),
                 str(shown.tokens),
@@ -95,6 +98,7 @@ def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
     at = newest.at if newest is not None else row.at
     shown = ShownThread(
         name=row.name,
+        title=row.title,
         model=context.model,
         created=moment(row.at),
         updated=moment(at),

@@ -166,6 +166,7 @@ _SERVER: tuple[tuple[str, Kind, object, str], ...] = (
     ("upstream_retries", "number", 2, "How often the proxy sends a request again before its first byte came back."),
     ("keepalive_seconds", "decimal", 15.0, "After so long a client that waits for a stream is sent a comment."),
     ("bypass", "switch", False, "Let the proxy pass everything on untouched."),
+    ("expand", "switch", False, "Offer models a tool that reads shortened results back; the proxy answers it."),
     ("keep", "switch", False, "Store conversations that pass through the proxy and name themselves, as threads."),
     ("log_level", "choice", "info", "What the server logs."),
 )

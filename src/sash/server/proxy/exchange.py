@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sash.errors import SashError
 from sash.server.proxy.courier import Answer, Errand
+from sash.server.proxy.expanding import MOST_ROUNDS, continued, offered, read_answer
 from sash.server.proxy.frames import Frames
 from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
@@ -66,6 +67,7 @@ class Run:
         self._caller = ""
         self._retried = False
         self._status, self._spent, self._reader = 0, 0.0, UsageReader()
+        self._rounds = 0
         self._keeping: asyncio.Future[Kept | None] | None = None
 
     async def answer(self, asked: Incoming) -> None:
@@ -114,11 +116,16 @@ class Run:
         lesson = self._proxy.learned.known(self._caller, place)
         if lesson is None:
             lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._caller, place)
-        if len(asked.plain) <= INLINE_BYTES:
-            plan = planned(asked.plain, self._wire, sketch, setup, lesson)
+        given = self._given(asked)
+        if len(given) <= INLINE_BYTES:
+            plan = planned(given, self._wire, sketch, setup, lesson)
         else:
-            plan = await asyncio.to_thread(planned, asked.plain, self._wire, sketch, setup, lesson)
-        return plan if plan.changed else msgspec.structs.replace(plan, body=asked.body)
+            plan = await asyncio.to_thread(planned, given, self._wire, sketch, setup, lesson)
+        return plan if plan.changed or given is not asked.plain else msgspec.structs.replace(plan, body=asked.body)
+
+    def _given(self, asked: Incoming) -> bytes:
+        """What is fitted: the body as it came, with our tool where that is wanted."""
+        return offered(asked.plain, self._wire) if self._proxy.setup.expand and not self._counts else asked.plain
 
     def _keep(self, asked: Incoming, plan: Plan) -> None:
         """Store what is new, while the provider thinks."""
@@ -141,6 +148,8 @@ class Run:
         try:
             if answer.status >= 300:
                 again = await self._pass_error(answer, plan)
+            elif self._may_expand(plan):
+                again = await self._expand(answer, plan, reader)
             elif answer.media_type == "text/event-stream":
                 again = await self._pass_stream(answer, plan, reader)
             else:
@@ -148,7 +157,8 @@ class Run:
         finally:
             await answer.close()
         if again is not None:
-            self._retried, self._plan = True, again
+            self._retried = self._retried or again.fitted is not plan.fitted
+            self._plan = again
             return await self._exchange(asked, again, reader)
         return answer.status
 
@@ -194,6 +204,33 @@ class Run:
             async for chunk in answer.plain():
                 await self._outlet.write(chunk)
             await self._outlet.end()
+        return None
+
+    def _may_expand(self, plan: Plan) -> bool:
+        """Whether the model may ask to read something back: it was offered to, and something is shortened."""
+        if not self._proxy.setup.expand or self._counts or plan.fitted is None:
+            return False
+        return bool(plan.fitted.report.shortened) and self._rounds < MOST_ROUNDS
+
+    async def _expand(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
+        """Hold an answer until it is known whose it is: one that asks to read back goes on from what it reads."""
+        begun = perf_counter()
+        body, whole = await answer.read(MOST_ANSWER_BYTES)
+        self._waited += perf_counter() - begun
+        streamed = answer.media_type == "text/event-stream"
+        said = read_answer(body, self._wire, streamed=streamed) if whole else None
+        if said is not None and said.expands and plan.fitted is not None:
+            self._rounds += 1
+            return msgspec.structs.replace(plan, body=continued(plan.body, self._wire, said, plan.fitted), changed=True)
+        if not body.strip():
+            raise Refusal(502, f"{answer.upstream.origin} answered {answer.status} with nothing")
+        for frame, _ in Frames(len(body) + 1).feed(body) if streamed else ():
+            reader.see_frame(frame)
+        if not streamed:
+            reader.see_body(body)
+        if not self._outlet.started:
+            await self._head(answer, None if streamed else len(body))
+        await self._outlet.end(body)
         return None
 
     async def _pass_body(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
@@ -263,7 +300,7 @@ class Run:
         lesson = proxy.learned.overflow(self._caller, place, told, estimate=plan.estimate, window=window)
         await asyncio.to_thread(proxy.learned.keep, self._caller, place)
         try:
-            again = await asyncio.to_thread(planned, asked.plain, self._wire, plan.sketch, proxy.setup, lesson)
+            again = await asyncio.to_thread(planned, self._given(asked), self._wire, plan.sketch, proxy.setup, lesson)
         except SashError:
             # What may not be left out is too large: the provider's own words say it as well as ours.
             return None

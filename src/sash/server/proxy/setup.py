@@ -102,6 +102,8 @@ class ProxySetup(msgspec.Struct, frozen=True, kw_only=True):
     """Leave every request alone."""
     keep: bool = False
     """Store conversations that name themselves, as threads."""
+    expand: bool = False
+    """Offer the model a tool that reads back what was shortened, and answer it here."""
     retries: int = 2
     """How often a request is sent again before its first byte went to the client."""
     longest_wait_seconds: float = 20.0
@@ -129,6 +131,7 @@ def proxy_setup_from(settings: Settings) -> ProxySetup:
         policy=settings.policy(),
         bypass=settings.value("bypass"),
         keep=settings.value("keep"),
+        expand=settings.value("expand"),
         retries=settings.value("upstream_retries"),
         idle_seconds=settings.value("idle_seconds"),
         keepalive_seconds=settings.value("keepalive_seconds"),

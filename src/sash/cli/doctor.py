@@ -1,0 +1,139 @@
+"""`sash doctor`: what is well with the store and the installation, and what is not."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+import click
+import msgspec
+
+from sash.cli.answer import answer
+from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.screen import Style, screen
+from sash.cli.stored import is_stored, store_of
+from sash.cli.table import Cell, Column, print_table
+from sash.counters import counter_for
+from sash.errors import SashError, StoreError
+from sash.settings import Settings
+from sash.store import Health
+from sash.version import __version__
+
+State = Literal["ok", "absent", "problem"]
+
+EXTRAS = {
+    "exact": ("splintr-rs", "exact counts for OpenAI's models and many open ones; without it they are estimated"),
+    "hf": ("tokenizers", "counts by a tokenizer.json of yours"),
+    "postgres": ("psycopg", "threads on PostgreSQL"),
+    "providers": ("anthropic", "models of Anthropic and OpenAI"),
+    "server": ("starlette", "`sash serve` and `sash wrap`"),
+    "local": ("xllamacpp", "a small model on this machine"),
+    "plot": ("matplotlib", "pictures of a replay"),
+    "zstd": ("zstandard", "compressed sessions"),
+}
+"""What each extra brings: a package to look for, and what it is good for."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    what: str
+    state: State
+    found: str
+    """What was found; of a problem, what to do about it."""
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sash doctor --json` prints."""
+
+    ok: bool
+    """Whether there is no problem; an extra that is not installed is none."""
+    checks: tuple[Checked, ...]
+
+
+@click.command()
+@from_settings("model", *STORED)
+@reports(Diagnosis)
+def doctor(as_json: bool, **given: Any) -> None:
+    """
+    Check the store and the installation.
+
+    Looks at every page and every event of the store, so it may take its time. Ends with 1 where
+    something is wrong.
+    """
+    settings = settings_of(given, "model", *STORED)
+    checks = (*_installation(settings), *_store(settings), *_extras())
+    diagnosis = Diagnosis(ok=all(check.state != "problem" for check in checks), checks=checks)
+    if as_json:
+        answer(diagnosis)
+    else:
+        _print(diagnosis)
+    if not diagnosis.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _installation(settings: Settings) -> tuple[Checked, ...]:
+    checks = [Checked(what="sash", state="ok", found=f"{__version__}, Python {platform.python_version()}")]
+    model = settings.text("model")
+    try:
+        choice = counter_for(model)
+    except SashError as error:
+        checks.append(Checked(what="counter", state="problem", found=str(error)))
+    else:
+        named = f"for {model!r}" if model else "where no model is named"
+        checks.append(Checked(what="counter", state="ok", found=f"{choice.counter.id} {named}: {choice.why}"))
+    return tuple(checks)
+
+
+def _store(settings: Settings) -> tuple[Checked, ...]:
+    if not is_stored(settings):
+        return (Checked(what="store", state="absent", found="there is none yet; the first thread makes it"),)
+    try:
+        with store_of(settings) as store:
+            health = store.health()
+    except StoreError as error:
+        return (Checked(what="store", state="problem", found=str(error)),)
+    return tuple(_told(health))
+
+
+def _told(health: Health) -> list[Checked]:
+    checks = [
+        Checked(what="store", state="ok", found=f"{health.place} ({health.engine})"),
+        Checked(what="schema", state="ok", found=str(health.schema)),
+    ]
+    if health.kind == "sqlite":
+        checks.append(Checked(what="write-ahead log", state="ok", found=f"{health.wal_bytes:,} bytes"))
+    if health.problems:
+        checks += [Checked(what="store", state="problem", found=problem) for problem in health.problems]
+    else:
+        checks.append(Checked(what="integrity", state="ok", found="every page and every event is what was written"))
+    return checks
+
+
+def _extras() -> tuple[Checked, ...]:
+    checks = []
+    for extra, (package, use) in EXTRAS.items():
+        try:
+            checks.append(Checked(what=f"extra {extra}", state="ok", found=f"{package} {version(package)}"))
+        except PackageNotFoundError:
+            missing = f"pip install 'sash[{extra}]': {use}"
+            checks.append(Checked(what=f"extra {extra}", state="absent", found=missing))
+    return tuple(checks)
+
+
+_STYLES: dict[State, Style] = {"ok": "", "absent": "dim", "problem": "bold"}
+
+
+def _print(diagnosis: Diagnosis) -> None:
+    out = screen()
+    rows = [
+        (Cell(check.what), Cell(check.state, _STYLES[check.state]), Cell(check.found, _STYLES[check.state]))
+        for check in diagnosis.checks
+    ]
+    columns = (Column(), Column(), Column(gives_way=True, least=24))
+    print_table(out, columns, [row for row in rows if row[1].text != "problem"], heading=False)
+    for what, state, found in rows:
+        if state.text == "problem":
+            # Never cut: it says what to do.
+            out.paragraph(f"{what.text}: {found.text}")

@@ -1,0 +1,5 @@
+"""The databases of the store's own tests."""
+
+from tests.store.conftest import _opened, postgres, scratch, store, tenant
+
+__all__ = ["_opened", "postgres", "scratch", "store", "tenant"]
