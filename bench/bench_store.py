@@ -141,13 +141,14 @@ def _sqlite_appends(place: Path) -> list[list[str]]:
         connection = connect(path, durability="full" if durability == "full" else "normal", writer=True)
         store = open_store(f"sqlite:///{place}/{durability}.db?durability={durability}")
         bare = f"apsw ({durability}, the floor)"
-        rows += _appends(f"SQLite ({durability})", store, {bare: _bare_sqlite(connection, thread)}, bare)
+        rows += _appends(f"SQLite ({durability})", store, {bare: bare_sqlite(connection, thread)}, bare)
         store.close()
         connection.close()
     return rows
 
 
-def _bare_sqlite(connection: apsw.Connection, thread: int) -> Callable[[int], object]:
+def bare_sqlite(connection: apsw.Connection, thread: int) -> Callable[[int], object]:
+    """The floor: the same rows in the same tables, by the driver alone."""
     sql = statements("sqlite")
     prepared = _rows_of(thread)
     where = " ".join(places("", thread))

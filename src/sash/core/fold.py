@@ -120,6 +120,7 @@ class Fold:
             asked=self.asked,
             said_at=self._said_at,
             due=self._due,
+            standing=self.standing,
             facts=tuple(self.facts),
             said=self.said,
             input=None if self._input is None else self._input[1:],
@@ -141,6 +142,7 @@ class Fold:
         fold._closed.extend(state.closed)
         fold._requests, fold._added = state.requests, state.added
         fold._said_at, fold._due = state.said_at, state.due
+        fold._standing = state.standing
         fold.facts, fold.said, fold._recalled = list(state.facts), state.said, state.recalled
         fold._input = None if state.input is None else (lookup(state.input[0]), *state.input)
         return fold

@@ -19,6 +19,7 @@ from sash.core.message import Message
 from sash.core.recall import Recalled
 from sash.core.shorten import shorten
 from sash.core.size import Size
+from sash.core.standing import Standing
 from sash.core.summary import Summary
 from sash.core.turn import Placing
 
@@ -123,6 +124,8 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     asked: int
     said_at: float | None
     due: tuple[Reason, int | None] | None
+    standing: Standing
+    """What stands for what left: put together once for each frame, and not at each start."""
     facts: tuple[Fact, ...] = ()
     said: int = 0
     input: tuple[int, int] | None = None

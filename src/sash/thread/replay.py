@@ -24,7 +24,7 @@ from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
 from sash.window import Setup, Window
 
-VERSION = 1
+VERSION = 2
 """Of what a checkpoint holds. One of another version is put aside, and the log is folded again."""
 
 TurnLookup = Callable[[int], Iterable[Event]]
