@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 
 import msgspec
 
@@ -24,8 +23,9 @@ from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.recall import Memory, Ranked, Recalled, Remembered, asked_in, rank, recalled
+from sash.core.recount import recount, recounted
 from sash.core.shorten import shorten, weight
-from sash.core.size import Part, Size, size_of
+from sash.core.size import Part, Size
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
@@ -501,13 +501,9 @@ class Fold:
             self._recount()
 
     def _recount(self) -> None:
-        self.system = [self._recounted(live) for live in self.system]
+        self.system = [recounted(live, self.counter) for live in self.system]
         for turn in self.turns.values():
-            turn.opening = [self._recounted(live) for live in turn.opening]
-            turn.steps = [[self._recounted(live) for live in step] for step in turn.steps]
-            every = [*turn.opening, *chain.from_iterable(turn.steps)]
-            turn.whole_tokens = sum(self._count(live.came or live.message) for live in every)
-            turn.entered_tokens = sum(live.size.tokens for live in every)
+            recount(turn, self.counter)
         situation = self._situation(self.limits, None)
         for number, tokens in tokens_shown(self.frame, list(self.turns.values()), situation).items():
             self.turns[number].tokens = tokens
@@ -517,10 +513,6 @@ class Fold:
         self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
         self._requests = self._added = 0
         self.factor = 1.0
-
-    def _recounted(self, live: LiveMessage) -> LiveMessage:
-        size = msgspec.structs.replace(size_of(live.message, self.counter), body=live.size.body)
-        return msgspec.structs.replace(live, size=Size(0) if live.message.role == "meta" else size)
 
     def _count(self, message: Message) -> int:
         return self.counter.message(message).value
