@@ -34,11 +34,11 @@ def run(report: Report) -> None:
         direct = stack.enter_context(provider())
         there = [direct, stack.enter_context(sash_proxy(direct))]
         note = ""
-        if any(peer.distribution == "litellm" for peer in report.peers):
+        if os.environ.get("SASH_BENCH_LITELLM") or any(peer.distribution == "litellm" for peer in report.peers):
             try:
                 there.append(stack.enter_context(litellm_proxy(direct)))
             except (RuntimeError, FileNotFoundError) as error:
-                note = f"LiteLLM's proxy could not be measured: {error}. "
+                note = f"LiteLLM's proxy could not be measured: {error}; see SASH_BENCH_LITELLM in bench/wired.py. "
         idle = {to.name: resident_megabytes(to.pid) for to in there}
         rows = asyncio.run(_measure(there))
     table = []

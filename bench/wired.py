@@ -121,7 +121,13 @@ def sash_proxy(upstream: Proxied) -> Iterator[Proxied]:
 
 @contextmanager
 def litellm_proxy(upstream: Proxied) -> Iterator[Proxied]:
-    """LiteLLM's proxy, one process, without a database."""
+    """
+    LiteLLM's proxy, one process, without a database.
+
+    What it needs cannot be installed together with the other peers (the resolver goes back to a version of years ago),
+    so `SASH_BENCH_LITELLM` names the program `litellm` of an environment of its own, made by
+    `pip install 'litellm[proxy]'`.
+    """
     params = {"model": "openai/gpt-4o", "api_base": f"http://127.0.0.1:{upstream.port}/v1", "api_key": "sk-bench"}
     config = {
         "model_list": [{"model_name": "gpt-4o", "litellm_params": params}],
@@ -131,7 +137,8 @@ def litellm_proxy(upstream: Proxied) -> Iterator[Proxied]:
         # YAML takes JSON as it is.
         path = Path(folder, "config.yaml")
         path.write_text(json.dumps(config))
-        command = [str(Path(sys.executable).parent / "litellm"), "--config", str(path), "--port", "{port}"]
+        program = os.environ.get("SASH_BENCH_LITELLM") or str(Path(sys.executable).parent / "litellm")
+        command = [program, "--config", str(path), "--port", "{port}"]
         with _started("litellm", [*command, "--host", "127.0.0.1"]) as running:
             yield running
 

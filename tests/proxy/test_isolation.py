@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from sash import Policy
+from sash.store import open_store
 from tests.proxy.running import Served, served, setup_for
 from tests.proxy.test_faults import ROUTES, WIRES
 from tests.proxy.upstream import ScriptedUpstream, completion
@@ -91,3 +92,18 @@ def test_what_one_key_s_provider_says_moves_nobody_else(upstream: ScriptedUpstre
             proxy.post("/v1/chat/completions", said, authorization="mallory")
         assert calibration(proxy, "mallory") > 1.3
         assert calibration(proxy, "alice") == 1.0
+
+
+def test_what_was_learned_survives_a_restart(upstream: ScriptedUpstream) -> None:
+    store = open_store("memory:")
+    said = body("openai-chat", conversation("x", 20, same=0))
+    told = json.dumps(completion("openai-chat", "ok", read=9_000)).encode()
+    upstream.default = lambda _, talk: talk.answer(200, told)
+    with served(setup_for(upstream), shelf=store) as proxy:
+        for _ in range(8):
+            proxy.post("/v1/chat/completions", said, authorization="alice")
+        proxy.told(8)
+        before = proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"]
+    with served(setup_for(upstream), shelf=store) as proxy:
+        assert proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"] == before > 1.3
+        assert proxy.post("/v1/sash/explain", said, authorization="bob").json()["calibration"] == 1.0

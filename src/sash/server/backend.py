@@ -44,7 +44,7 @@ class Backend:
         self.metrics = Metrics()
         self.tracing = Tracing()
         self.doorkeeper = Doorkeeper(self.store, owner_key=os.environ.get("SASH_API_KEY", ""))
-        self.proxy = Proxy(setup.proxy, store=self.store, on_passed=self._note)
+        self.proxy = Proxy(setup.proxy, store=self.store, shelf=self.store, on_passed=self._note)
         self.runner = Runner(self)
         self._glances = Glances(lambda row: glance_at(self.handles.of(row)))
         self.draining = False

@@ -65,6 +65,7 @@ class MemoryStore(MemoryRuns):
         self._lock = RLock()
         self._threads: dict[tuple[str, int], _Thread] = {}
         self._keys: dict[bytes, ApiKey] = {}
+        self._lessons: dict[tuple[str, str], bytes] = {}
         self._last_id = self._last_order = 0
         self._closed = False
 
@@ -140,6 +141,7 @@ class MemoryStore(MemoryRuns):
         tenant_name(tenant)
         with self._lock:
             self._keys = {digest: key for digest, key in self._keys.items() if key.tenant != tenant}
+            self._lessons = {of: body for of, body in self._lessons.items() if of[0] != tenant}
             gone = [place for place in self._threads if place[0] == tenant]
             for place in gone:
                 del self._threads[place]
@@ -314,6 +316,19 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             if (work := self._of(tenant, thread).work) is not None:
                 work.retry, work.parked, work.attempts = 0.0, False, 0
+
+    def put_lesson(self, tenant: str, name: str, body: bytes) -> None:
+        """Keep what was learned."""
+        tenant_name(tenant)
+        checked("lesson", name)
+        with self._lock:
+            self._lessons[tenant, name] = body
+
+    def lesson(self, tenant: str, name: str) -> bytes | None:
+        """What was learned."""
+        tenant_name(tenant)
+        checked("lesson", name)
+        return self._lessons.get((tenant, name))
 
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
         """Let in whoever shows the key with this digest."""

@@ -125,6 +125,12 @@ class Store(Runs, Protocol):
     def retry_summary(self, tenant: str, thread: int) -> None:
         """Take a parked or waiting thread up again, at once."""
 
+    def put_lesson(self, tenant: str, name: str, body: bytes) -> None:
+        """Keep what usage has taught of a provider's counting, in place of what was kept under that name."""
+
+    def lesson(self, tenant: str, name: str) -> bytes | None:
+        """What was kept under that name."""
+
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
         """Let in whoever shows the key with this digest."""
 

@@ -130,6 +130,16 @@ UPDATE lease SET retry_us = 0, parked = 0, attempts = 0 WHERE tenant = :tenant A
 SELECT thread, attempts, error, parked FROM lease
 WHERE tenant = :tenant AND (parked = 1 OR error <> '') ORDER BY thread;
 
+-- name: put_lesson
+INSERT INTO lesson (tenant, name, body) VALUES (:tenant, :name, :body)
+ON CONFLICT (tenant, name) DO UPDATE SET body = excluded.body;
+
+-- name: lesson
+SELECT body FROM lesson WHERE tenant = :tenant AND name = :name;
+
+-- name: delete_lessons
+DELETE FROM lesson WHERE tenant = :tenant;
+
 -- name: put_key
 INSERT INTO api_key (digest, tenant, label, said_at) VALUES (:digest, :tenant, :label, :at)
 ON CONFLICT (digest) DO NOTHING;

@@ -189,6 +189,7 @@ class SqlStore(SqlRuns, ABC):
         """Forget all of a tenant."""
         tenant_name(tenant)
         self._write(tenant, lambda run: run.run("delete_keys", tenant=tenant), erasing=True)
+        self._write(tenant, lambda run: run.run("delete_lessons", tenant=tenant), erasing=True)
         deleted = 0
         # Thread by thread: one transaction for all would hold the others up for as long as it takes.
         while threads := self.threads(tenant):
@@ -439,6 +440,19 @@ class SqlStore(SqlRuns, ABC):
             run.run("retry_lease", tenant=tenant, thread=thread)
 
         self._write(tenant, work)
+
+    def put_lesson(self, tenant: str, name: str, body: bytes) -> None:
+        """Keep what was learned."""
+        tenant_name(tenant)
+        checked("lesson", name)
+        self._write(tenant, lambda run: run.run("put_lesson", tenant=tenant, name=name, body=body))
+
+    def lesson(self, tenant: str, name: str) -> bytes | None:
+        """What was learned."""
+        tenant_name(tenant)
+        checked("lesson", name)
+        found = self._read(tenant, lambda run: run.rows("lesson", tenant=tenant, name=name))
+        return bytes(found[0][0]) if found else None
 
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
         """Let in whoever shows the key with this digest."""

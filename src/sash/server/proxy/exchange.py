@@ -15,6 +15,7 @@ from sash.server.proxy.frames import Frames
 from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
 from sash.server.proxy.keeping import Kept, conversation_of
+from sash.server.proxy.learned import Caller
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
 from sash.server.proxy.plan import Plan, planned, sketch_of, untouched
@@ -113,9 +114,9 @@ class Run:
         if self._wire == "openai-responses" and sketch.continues_upstream:
             return untouched(asked.body, self._wire, "upstream", sketch)
         place = self._place(sketch.name)
-        lesson = self._proxy.learned.known(self._caller, place)
+        lesson = self._proxy.learned.known(self._who, place)
         if lesson is None:
-            lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._caller, place)
+            lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._who, place)
         given = self._given(asked)
         if len(given) <= INLINE_BYTES:
             plan = planned(given, self._wire, sketch, setup, lesson)
@@ -297,8 +298,8 @@ class Run:
             return None
         proxy, place = self._proxy, self._place(plan.sketch.name)
         window = plan.fitted.report.window
-        lesson = proxy.learned.overflow(self._caller, place, told, estimate=plan.estimate, window=window)
-        await asyncio.to_thread(proxy.learned.keep, self._caller, place)
+        lesson = proxy.learned.overflow(self._who, place, told, estimate=plan.estimate, window=window)
+        await asyncio.to_thread(proxy.learned.keep, self._who, place)
         try:
             again = await asyncio.to_thread(planned, self._given(asked), self._wire, plan.sketch, proxy.setup, lesson)
         except SashError:
@@ -311,8 +312,8 @@ class Run:
         if plan is None or report is None or report.context is None:
             return
         place = self._place(plan.sketch.name)
-        if self._proxy.learned.usage(self._caller, place, report):
-            await asyncio.to_thread(self._proxy.learned.keep, self._caller, place)
+        if self._proxy.learned.usage(self._who, place, report):
+            await asyncio.to_thread(self._proxy.learned.keep, self._who, place)
 
     async def _head(self, answer: Answer, length: int | None) -> None:
         headers = [pair for pair in back(answer.headers) if pair[0] != b"content-encoding"]
@@ -334,6 +335,10 @@ class Run:
     def _overhead(self) -> float:
         """Seconds that we took ourselves: all but the waiting for the provider."""
         return 0.0 if self._asked is None else max(0.0, perf_counter() - self._asked.at - self._waited)
+
+    @property
+    def _who(self) -> Caller:
+        return self._tenant, self._caller
 
     def _upstream(self, model: str) -> Upstream:
         return self._proxy.addresses.choose("anthropic" if self._wire == "anthropic" else "openai", model)

@@ -72,7 +72,8 @@ class Explaining:
         proxy = self._proxy
         kind: Kind = "anthropic" if wire == "anthropic" else "openai"
         upstream = proxy.addresses.choose(kind, sketch.name)
-        caller, place = caller_of(asked.headers, self._tenant), f"{upstream.origin} {sketch.name}"
+        caller = self._tenant, caller_of(asked.headers, self._tenant)
+        place = f"{upstream.origin} {sketch.name}"
         lesson = proxy.learned.known(caller, place) or proxy.learned.fetch(caller, place)
         plan: Plan
         if proxy.setup.bypass or asked.header("x-sash-bypass").lower() == "true":

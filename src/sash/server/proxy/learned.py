@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import OrderedDict
+from hashlib import blake2b
 from threading import Lock
 from typing import Protocol
 
@@ -11,7 +13,10 @@ import msgspec
 
 from sash.core.calibration import FACTOR_STEP, RATIO_BOUNDS, Factor, Report, learn
 from sash.core.policy import Policy
+from sash.errors import StoreError
 from sash.server.proxy.overflow import Overflow
+
+_log = logging.getLogger("sash")
 
 MOST = 10_000
 """Pairs of caller and model that are remembered at once."""
@@ -44,8 +49,17 @@ NOTHING = Lesson()
 class Shelf(Protocol):
     """Where lessons are kept between two starts."""
 
-    def lesson(self, caller: str, model: str) -> bytes | None: ...
-    def put_lesson(self, caller: str, model: str, lesson: bytes) -> None: ...
+    def lesson(self, tenant: str, name: str) -> bytes | None: ...
+    def put_lesson(self, tenant: str, name: str, body: bytes) -> None: ...
+
+
+Caller = tuple[str, str]
+"""A tenant, and a digest of the credentials that were shown."""
+
+
+def _name(caller: Caller, model: str) -> str:
+    """What a lesson is kept under: nothing that anybody said."""
+    return blake2b(f"{caller[1]} {model}".encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 class Learned:
@@ -57,10 +71,10 @@ class Learned:
 
     def __init__(self, shelf: Shelf | None = None) -> None:
         self._shelf = shelf
-        self._known: OrderedDict[tuple[str, str], Lesson] = OrderedDict()
+        self._known: OrderedDict[tuple[Caller, str], Lesson] = OrderedDict()
         self._lock = Lock()
 
-    def known(self, caller: str, model: str) -> Lesson | None:
+    def known(self, caller: Caller, model: str) -> Lesson | None:
         """What is known of a model for this caller; None where the shelf has to be asked first."""
         with self._lock:
             lesson = self._known.get((caller, model))
@@ -70,20 +84,29 @@ class Learned:
                 lesson = NOTHING
             return lesson
 
-    def fetch(self, caller: str, model: str) -> Lesson:
+    def fetch(self, caller: Caller, model: str) -> Lesson:
         """The same, after a look at the shelf."""
-        kept = self._shelf.lesson(caller, model) if self._shelf is not None else None
-        lesson = msgspec.json.decode(kept, type=Lesson) if kept is not None else NOTHING
+        lesson = NOTHING
+        try:
+            kept = self._shelf.lesson(caller[0], _name(caller, model)) if self._shelf is not None else None
+            lesson = msgspec.json.decode(kept, type=Lesson) if kept is not None else NOTHING
+        except (StoreError, msgspec.DecodeError) as error:
+            # What was learned makes requests better, but they go without it too.
+            _log.error("what was learned could not be read: %s", type(error).__name__)
         self._remember(caller, model, lesson)
         return lesson
 
-    def keep(self, caller: str, model: str) -> None:
+    def keep(self, caller: Caller, model: str) -> None:
         """Put what is known on the shelf."""
         lesson = self.known(caller, model)
-        if self._shelf is not None and lesson is not None:
-            self._shelf.put_lesson(caller, model, msgspec.json.encode(lesson))
+        if self._shelf is None or lesson is None:
+            return
+        try:
+            self._shelf.put_lesson(caller[0], _name(caller, model), msgspec.json.encode(lesson))
+        except StoreError as error:
+            _log.error("what was learned could not be kept: %s", type(error).__name__)
 
-    def usage(self, caller: str, model: str, report: Report) -> bool:
+    def usage(self, caller: Caller, model: str, report: Report) -> bool:
         """
         A provider has told the size of a request that it took; whether that is to be kept.
 
@@ -94,7 +117,7 @@ class Learned:
         self._remember(caller, model, after)
         return after.factor.value != before.factor.value
 
-    def overflow(self, caller: str, model: str, told: Overflow, *, estimate: int, window: int) -> Lesson:
+    def overflow(self, caller: Caller, model: str, told: Overflow, *, estimate: int, window: int) -> Lesson:
         """
         A provider found a request too large; what to go by from now on.
 
@@ -116,7 +139,7 @@ class Learned:
         self._remember(caller, model, after)
         return after
 
-    def _remember(self, caller: str, model: str, lesson: Lesson) -> None:
+    def _remember(self, caller: Caller, model: str, lesson: Lesson) -> None:
         with self._lock:
             self._known[(caller, model)] = lesson
             self._known.move_to_end((caller, model))
