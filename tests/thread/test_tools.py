@@ -7,6 +7,7 @@ import json
 import pytest
 
 import sash
+from sash.core.policy import Policy
 from sash.errors import InvalidMessage
 from tests.builders import WIRES, Call, Script, lines
 from tests.thread.speaking import opened, say
@@ -28,7 +29,7 @@ def test_a_call_is_answered_in_every_form_a_provider_writes_it() -> None:
         {"type": "tool_use", "id": "x", "name": "sash_expand", "input": asked},
         {"type": "function_call", "call_id": "x", "name": "sash_expand", "arguments": json.dumps(asked)},
     ]
-    assert {thread.answer(form) for form in forms} == {lines(30).split("\n")[1]}
+    assert {thread.answer(form) for form in forms} == {f"[sash: expanded '2.0']\n{lines(30).split(chr(10))[1]}"}
     found = thread.answer({"name": "sash_search", "input": {"text": "lighthouse"}})
     assert found == "[turn 1, user] read the lighthouse"
     assert thread.answer({"name": "sash_search", "input": {"text": "submarine"}}) == "nothing found"
@@ -43,3 +44,20 @@ def test_what_is_asked_wrongly_is_told_and_other_tools_are_left_alone() -> None:
     for wrong in wrongs:
         with pytest.raises(InvalidMessage):
             thread.answer(wrong)
+
+
+def test_an_answer_is_no_larger_than_a_result_may_be_and_is_not_shortened_again() -> None:
+    policy = Policy(history_tokens=4_000, counter="chars4", worth_tokens=0, protect_results_tokens=0)
+    thread = opened(policy=policy)
+    say(thread, Script().user(lines(400)).assistant("", Call("a", '{"handle": "0.0"}', "sash_expand")))
+    answer = str(thread.answer({"name": "sash_expand", "input": {"handle": "0.0"}}))
+    assert answer.startswith("[sash: expanded '0.0', ")
+    assert "of 400 lines]" in answer
+    say(thread, Script().results(("a", answer)).assistant("thanks"))
+    for _ in range(12):
+        say(thread, Script().turn(ask=100, answer=100))
+        shown = [message["content"] for message in thread.request()["messages"] if message["role"] == "tool"]
+        assert shown in ([], [answer]), "it is whole, or it left with its turn"
+    say(thread, Script().user("x" * 9_000))
+    whole = str(thread.answer({"name": "sash_expand", "input": {"handle": f"{thread.seq - 1}.0"}}))
+    assert 100 < len(whole) < 9_000

@@ -14,6 +14,7 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Block, Message, ToolCall, ToolResult
 from sash.core.past import Evicted, Past
 from sash.core.priority import SEED, SIGNALS, Score, scores_of, superseded
+from sash.core.recall import Hit
 from sash.core.shorten import shorten
 from sash.core.tokens import NO_TOKENS, TokenCount
 from sash.core.turn import group
@@ -115,6 +116,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[ExplainedFrame, ...]
     summaries: tuple[ExplainedSummary, ...] = ()
     """The one in force, and those that wait for the next frame."""
+    recalled: tuple[Hit, ...] = ()
+    """Messages that left and stand beside the current input because they bear on it: score, and terms they share."""
 
 
 BECAUSE: dict[Reason, str] = {
@@ -165,6 +168,7 @@ def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None
         results=tuple(view.results()),
         frames=tuple(view.frames()),
         summaries=tuple(view.summaries()),
+        recalled=found.hits if (found := fold.recalled()) is not None else (),
     )
 
 

@@ -22,7 +22,8 @@ from sash.core.message import Message
 from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
-from sash.core.recall import Memory, Ranked, Recalled, Remembered, asked_in, rank, recalled
+from sash.core.recall import Memory, Recalled, Remembered
+from sash.core.recalling import recalled_for
 from sash.core.recount import recount, recounted
 from sash.core.shorten import shorten, weight
 from sash.core.size import Part, Size
@@ -31,7 +32,6 @@ from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
-from sash.core.told import Room
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
 from sash.core.work import Answers
 
@@ -75,6 +75,8 @@ class Fold:
         self._input: tuple[Message, int, int] | None = None
         """What the user said last, its position and its number, where something may be recalled for it."""
         self._recalled: Recalled | None = None
+        self._final = False
+        """What is recalled was settled, because what it was found in is changing."""
         self.pinned: frozenset[int] = frozenset()
         self.tokens = 0
         """What history takes as it is shown."""
@@ -124,7 +126,8 @@ class Fold:
             facts=tuple(self.facts),
             said=self.said,
             input=None if self._input is None else self._input[1:],
-            recalled=self._recalled,
+            # What is not settled is found again.
+            recalled=self._recalled if self._final else None,
         )
 
     @classmethod
@@ -144,6 +147,7 @@ class Fold:
         fold._said_at, fold._due = state.said_at, state.due
         fold._standing = state.standing
         fold.facts, fold.said, fold._recalled = list(state.facts), state.said, state.recalled
+        fold._final = state.recalled is not None
         fold._input = None if state.input is None else (lookup(state.input[0]), *state.input)
         return fold
 
@@ -226,7 +230,7 @@ class Fold:
 
     def _heard(self, message: Message, position: int, turn: int) -> None:
         """The user spoke: what was recalled for their last words leaves, and what they want from here on is kept."""
-        self._input = self._recalled = None
+        self._input, self._recalled, self._final = None, None, False
         if self.policy.recall_tokens and not message.closed():
             self._input = (message, position, self.said - 1)
         for fact in facts_in(message, seq=position + 1, turn=turn):
@@ -328,25 +332,12 @@ class Fold:
     def recalled(self) -> Recalled | None:
         """What bears on the newest input of all that had left when it came: the same as long as its turn lasts."""
         if self._recalled is None and self._input is not None and self.memory is not None:
-            self._recalled = self._found(*self._input, self.memory)
+            self._recalled = recalled_for(self, *self._input, self.memory)
         return self._recalled
 
-    def _found(self, message: Message, at: int, number: int, memory: Memory) -> Recalled:
-        asked = asked_in(message)
-        shown = {live.position for live in self.window()}
-
-        def left(position: int) -> bool:
-            return position < at and position not in shown
-
-        postings = [posting for posting in memory.postings(asked.all_terms) if left(posting.position)]
-        if not postings:
-            return Recalled(at=at)
-
-        def remember(ranked: Sequence[Ranked]) -> dict[int, Remembered]:
-            return {said.number: said for said in memory.remember(ranked).values() if left(said.position)}
-
-        room = Room(self.policy.recall_tokens, lambda text: self.counter.text(text).value)
-        return recalled(asked, rank(asked, postings, total=number), remember, room, at=at)
+    def _settle(self) -> None:
+        """What is recalled for an input never depends on what leaves, or changes, after it."""
+        self._final = self.recalled() is not None
 
     def remember(self, fact: Fact) -> None:
         """One more fact: it stands with the input until the next frame takes it in."""
@@ -355,9 +346,6 @@ class Fold:
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
         before = self.frame
-        if self._input is not None and self._input[1] < slide.frame.at - 1:
-            # What is recalled for an input never depends on what leaves after it.
-            self.recalled()
         self._stand(slide.frame)
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
@@ -406,6 +394,8 @@ class Fold:
     def _stand(self, frame: Frame) -> None:
         """The frame is in force, with the newest summary of turns that have all left by then."""
         found = newest_within(self.summaries, frame.boundary)
+        if self._input is not None and self._input[1] < frame.at - 1:
+            self._settle()
         self._standing = None
         self.facts = bounded(self.facts)
         self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
@@ -431,6 +421,7 @@ class Fold:
         self.pinned |= {turn.number}
         if turn.number in self.turns:
             return None
+        self._settle()
         self.turns = dict(sorted([*self.turns.items(), (turn.number, turn)]))
         self.tokens += turn.tokens
         self.body += turn.body
@@ -494,6 +485,7 @@ class Fold:
 
         What has left stays out; what no longer fits leaves at the slide that is to follow.
         """
+        self._settle()
         recounted = (counter.id, counter.version) != (self.counter.id, self.counter.version)
         self.policy, self.limits, self.counter = policy, limits, counter
         self._standing = None

@@ -1,6 +1,6 @@
 """A conversation that lasts: the log in a store, the window on it, and the handle users hold."""
 
-from sash.thread.acts import Fact
+from sash.core.facts import Fact
 from sash.thread.marks import Mark
 from sash.thread.opening import open_thread, thread_of
 from sash.thread.opening import open_thread as open  # noqa: A004  (its public name, where it stands beside `sash.fit`)

@@ -111,16 +111,6 @@ class Remembered(msgspec.Struct, frozen=True):
     text: str
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """One statement kept apart from the history."""
-
-    seq: int
-    """The event that it came with."""
-    turn: int
-    """The turn that it came from."""
-    text: str
-
-
 Act = TypeVar("Act", bound=msgspec.Struct)
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from sash.core.calibration import Calibration, Report, observe
 from sash.core.event import Event
+from sash.core.facts import Fact
 from sash.core.frame import Frame
 from sash.core.live import LiveTurn
 from sash.core.message import Message
@@ -19,9 +20,10 @@ from sash.core.size import size_of
 from sash.core.state import FoldState, Lookup
 from sash.core.summary import Summary
 from sash.core.turn import title_of
-from sash.thread.acts import Change, Fact, Pinned, Redacted, Remembered, Rewound, Undone, act_of
+from sash.thread.acts import Change, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
+from sash.thread.recollection import StoredMemory
 from sash.window import Setup, Window
 
 VERSION = 2
@@ -38,24 +40,23 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     setup: Setup
     counter: str
     fold: FoldState
-    facts: tuple[Fact, ...] = ()
     calibration: Calibration = Calibration()
 
 
 class Replay:
     """A thread up to some event: its window, and what else it knows."""
 
-    def __init__(self, window: Window, turn: TurnLookup) -> None:
-        self.window = window
-        self.facts: list[Fact] = []
+    def __init__(self, window: Window, turn: TurnLookup, memory: StoredMemory) -> None:
+        self.window, self.memory = window, memory
+        window.fold.memory = memory
         self.calibration = Calibration()
         self._turn = turn
 
     @classmethod
-    def resumed(cls, checkpoint: Checkpoint, lookup: Lookup, turn: TurnLookup) -> Replay:
+    def resumed(cls, checkpoint: Checkpoint, lookup: Lookup, turn: TurnLookup, memory: StoredMemory) -> Replay:
         """The thread as it stood at a checkpoint."""
-        replay = cls(Window.resumed(checkpoint.setup, checkpoint.fold, lookup), turn)
-        replay.facts, replay.calibration = list(checkpoint.facts), checkpoint.calibration
+        replay = cls(Window.resumed(checkpoint.setup, checkpoint.fold, lookup), turn, memory)
+        replay.calibration = checkpoint.calibration
         return replay
 
     def checkpoint(self) -> Checkpoint:
@@ -64,7 +65,6 @@ class Replay:
             setup=self.window.setup,
             counter=self.counted_by(),
             fold=self.window.fold.state(),
-            facts=tuple(self.facts),
             calibration=self.calibration,
         )
 
@@ -90,7 +90,7 @@ class Replay:
                 self.calibration = observe(self.calibration, act_of(event, Report))
                 fold.factor = self.calibration.ratio
             case "fact":
-                self.facts.append(Fact(event.seq, event.turn, act_of(event, Remembered).text))
+                fold.remember(Fact(event.seq, event.turn, act_of(event, Remembered).text))
             case "configure":
                 frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
                 fold.suspended = fold.suspended or undone

@@ -10,9 +10,13 @@ from sash.core.event import Event
 from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame
 from sash.core.message import Message, Text, ToolCall, ToolResult
+from sash.core.recall import Remembered
 from sash.core.slide import Slide
+from sash.core.terms import message_terms
 from sash.errors import InvalidMessage
+from sash.store import Posting
 from sash.thread.acts import Vetoed, event_of
+from sash.thread.recollection import day, postings_of
 from sash.thread.replay import Replay
 from sash.thread.tail import Draft
 from sash.wire import read_list, take_apart
@@ -50,12 +54,17 @@ def said(
     window, fold = replay.window, replay.window.fold
     events: list[Event] = []
     frames: list[tuple[int, Frame]] = []
+    postings: list[Posting] = []
+    replay.memory.begin()
     for message in messages:
         number = seq + len(events) + 1
         vetoes: list[Slide] = []
         fold.before_slide = None if veto is None else _noting(veto, vetoes)
         frame = window.add(message, at, position=number - 1)
         fold.before_slide = None
+        if window.setup.policy.recall_tokens:
+            replay.memory.hear(Remembered(fold.said - 1, number - 1, fold.placed.turn, message, day(at)))
+            postings += postings_of(message_terms(message), number, fold.said - 1)
         events.append(
             Event(
                 seq=number,
@@ -77,7 +86,7 @@ def said(
             # Written down, or a restart would make the slide that somebody did not want.
             events.append(event_of("veto", Vetoed(number), seq=number + 1))
             fold.placing.length = number + 1
-    return Draft(events=tuple(events), replay=replay, frames=tuple(frames))
+    return Draft(events=tuple(events), replay=replay, frames=tuple(frames), postings=tuple(postings))
 
 
 def _noting(veto: BeforeSlide, vetoes: list[Slide]) -> Callable[[Slide], bool]:

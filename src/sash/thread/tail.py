@@ -17,6 +17,7 @@ from sash.errors import Conflict
 from sash.store import Appended, Entry, FrameRow, Key, Posting
 from sash.thread.edits import DECIDING, EDITS, Edits, edits_of
 from sash.thread.log import Log, messages_of
+from sash.thread.recollection import StoredMemory
 from sash.thread.replay import VERSION, Checkpoint, Replay
 from sash.window import Setup, Window
 
@@ -58,7 +59,7 @@ class Tail:
     """The newest state of a thread that a handle knows of."""
 
     def __init__(self, log: Log, origin: Setup) -> None:
-        self.log = log
+        self.log, self.memory = log, StoredMemory(log)
         self.moved = False
         """Somebody else has said something since this handle last did."""
         self.origin = origin
@@ -97,7 +98,7 @@ class Tail:
         """The thread folded from its first event on, and the frame that one more event would lead to."""
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
-        replay = Replay(Window(self.origin), self.log.turn)
+        replay = Replay(Window(self.origin), self.log.turn, self.memory)
         for event in self.log.events(until=until):
             if edits.stands(event):
                 replay.apply(event, edits)
@@ -126,7 +127,7 @@ class Tail:
         if any(event.kind in EDITS for event in news):
             return None
         messages = self.log.messages(checkpoint.fold.positions())
-        replay = Replay.resumed(checkpoint, messages.__getitem__, self.log.turn)
+        replay = Replay.resumed(checkpoint, messages.__getitem__, self.log.turn, self.memory)
         if replay.counted_by() != checkpoint.counter:
             return None
         _applied(replay, news, edits_of(news), seq)

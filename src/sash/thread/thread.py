@@ -15,6 +15,7 @@ import msgspec
 from sash.core.calibration import Report
 from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
+from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide, Fold
 from sash.core.frame import Frame
 from sash.core.policy import Policy
@@ -28,7 +29,6 @@ from sash.store import Found, Key, Matching
 from sash.summarize import Summarizer
 from sash.thread.acts import (
     Change,
-    Fact,
     Marked,
     Pinned,
     Redacted,
@@ -413,7 +413,12 @@ class Thread:
         """Goes on with another setup, where it is another one."""
 
         def make(replay: Replay, seq: int) -> Draft:
-            return _applied(replay, event_of("configure", change, seq=seq + 1))
+            recalled = replay.window.setup.policy.recall_tokens
+            draft = _applied(replay, event_of("configure", change, seq=seq + 1))
+            if replay.window.setup.policy.recall_tokens and not recalled:
+                # What was said so far can be found from now on too.
+                draft = msgspec.structs.replace(draft, postings=replay.memory.missing())
+            return draft
 
         with self._lock:
             setup = self._tail.current().window.setup
@@ -433,12 +438,12 @@ class Thread:
             return _applied(replay, event_of("fact", Remembered(text), seq=seq + 1, turn=-1 if turn is None else turn))
 
         with self._lock:
-            return self._write(make).draft.replay.facts[-1]
+            return self._write(make).draft.replay.window.fold.facts[-1]
 
     def facts(self) -> tuple[Fact, ...]:
-        """The statements that are kept apart."""
+        """The statements that are kept apart and stand: given, or found in what the user wrote."""
         with self._lock:
-            return tuple(self._tail.current().facts)
+            return tuple(fact for fact in self._tail.current().window.fold.facts if not fact.superseded_by)
 
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""

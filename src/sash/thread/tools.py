@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sash.core.message import ToolCall
+from sash.core.shorter import EXPANDED
 from sash.errors import InvalidMessage, UnknownHandle
 from sash.wire import Tool, wire_named
 from sash.wire.json_text import as_json
@@ -103,7 +104,24 @@ class Answering:
         if asked.first_line is not None or asked.last_line is not None:
             lines = (asked.first_line or 1, asked.last_line or 1 << 40)
         text: str = self._thread.expand(asked.handle, lines=lines, grep=asked.grep)
-        return text
+        shown = self._fitting(text)
+        cut = f", {shown.count(chr(10)) + 1:,} of {text.count(chr(10)) + 1:,} lines" if shown != text else ""
+        return f"{EXPANDED}{asked.handle!r}{cut}]\n{shown}"
+
+    def _fitting(self, text: str) -> str:
+        """As many of its first lines as a single result may take without being shortened as it comes in."""
+        window = self._thread.window
+        most = window.fold.limits.record_over * 4 // 5 or window.fold.limits.high // 4
+        if window.counter.text(text).value <= most:
+            return text
+        lines = text.split("\n")
+        low, high = 0, len(lines)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = window.counter.text("\n".join(lines[:middle])).value <= most
+            low, high = (middle, high) if fits else (low, middle - 1)
+        # A single line that is larger than all there may be is cut: a part of it is more than nothing.
+        return "\n".join(lines[:low]) or text[: most * 2]
 
     def _search(self, asked: _Search) -> str:
         found = self._thread.search(asked.text, limit=max(1, min(50, asked.limit)))
