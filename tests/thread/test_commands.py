@@ -9,6 +9,7 @@ import pytest
 from sash.core.policy import Policy
 from sash.errors import NotFound, NothingToUndo, PinsFull
 from sash.store import MemoryStore
+from sash.thread import Thread
 from tests.builders import Call, Script, lines, words
 from tests.core.invariants import check_counted_right
 from tests.thread.speaking import SMALL, numbers, opened, say, talk
@@ -99,19 +100,27 @@ def test_a_rewind_by_label_drops_later_marks_and_an_undo_brings_them_back() -> N
     assert thread.verify().ok
 
 
+def _of_the_log(thread: Thread) -> list[object]:
+    """What is sent of the log itself."""
+    return [message for message in thread.request()["messages"] if "[sash: " not in str(message)]
+
+
 def test_a_rewind_restores_frame_pins_and_facts() -> None:
     thread = opened()
     talk(thread, 4)
     thread.pin(1)
     thread.remember("early")
     thread.mark()
-    state = (thread.request(), numbers(thread, "evicted"), thread.facts())
+    # The new frame takes the fact in: until then it stood with the input.
+    state = (_of_the_log(thread), numbers(thread, "evicted"), thread.facts())
     thread.remember("late")
     thread.unpin(1)
     talk(thread, 20)
     assert 1 in numbers(thread, "evicted")
     thread.rewind()
-    assert (thread.request(), numbers(thread, "evicted"), thread.facts()) == state
+    assert (_of_the_log(thread), numbers(thread, "evicted"), thread.facts()) == state
+    assert "early" in str(thread.request()["messages"][0])
+    assert "late" not in str(thread.request())
     talk(thread, 20)
     assert numbers(thread, "carried") == [1]
     assert thread.verify().ok

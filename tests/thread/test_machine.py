@@ -190,7 +190,12 @@ class Machine(RuleBasedStateMachine):
         spoken = wire_named(self.wire)
         assert spoken.problems([message for message, _ in prepared.sent]) == ()
         frame = prepared.report.frame
-        said = tuple(spoken.write_message(message) for message in prepared.said())
+        # What stands with the current input leaves with it.
+        said = tuple(
+            spoken.write_message(message)
+            for message in prepared.said()
+            if not message.text.startswith("[sash: for the next message")
+        )
         if self.sent is not None and self.sent[0] == frame:
             assert said[: len(self.sent[1])] == self.sent[1], "the head moved without a frame"
         self.sent = (frame, said) if self.thread._tail.current().window.fold.placed.request_point else None
