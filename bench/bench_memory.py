@@ -154,8 +154,22 @@ def _recalling(cap: int) -> Policy:
     )
 
 
+def _talking(cap: int) -> Policy:
+    """Half of it for what stands for the turns that left."""
+    facts = cap // 40
+    return Policy(
+        history_tokens=cap // 2,
+        keep_share=1.0,
+        soft_share=1.0,
+        summary_tokens=cap - cap // 2 - facts - FRAMING,
+        step_digest_tokens=0,
+        facts_tokens=facts,
+    )
+
+
 TALK_STRATEGIES = (
     *(strategy for strategy in STRATEGIES if strategy.policy is not None),
+    Strategy("digest and facts, half", _talking),
     Strategy("recall, nine tenths", _recalling),
 )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.message import Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash, identity
+from sash.core.message import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash, identity
 from sash.wire import read
 from tests.wire.strategies import ODD_TEXT, WIRES, spelled_bodies
 
@@ -124,3 +124,9 @@ def test_words_of_sash_are_known_when_they_come_back() -> None:
     assert not Message(role="user", blocks=(ours, Text("and mine"))).written_by_sash
     assert not Message(role="user", blocks=(ours, ToolResult("a"))).written_by_sash
     assert not Message(role="user").written_by_sash
+
+
+def test_all_that_a_model_reads_is_one_text_and_lines_of_arguments_are_lines() -> None:
+    call, given = ToolCall("a", "run", '{"a": "x\\ny"}'), ToolResult("a", (Text("z"), Image()))
+    said = Message(role="assistant", blocks=(Text("words"), Thinking("hidden"), call, given))
+    assert said.whole_text == 'words\n{"a": "x\ny"}\nz'

@@ -15,6 +15,7 @@ COMMANDS = {
     "context": "sash.cli.context:context",
     "explain": "sash.cli.explain:explain",
     "pressure": "sash.cli.pressure:pressure",
+    "bench": "sash.cli.bench:bench",
     "count": "sash.cli.count:count",
     "fit": "sash.cli.fit:fit",
     "replay": "sash.cli.replay:replay",

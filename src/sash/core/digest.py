@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from sash.core.brief import in_brief
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import A_TOOL, Noted, called, clip, note, note_text
@@ -34,6 +35,8 @@ FILES = 200
 COMMANDS = 60
 LINE_LENGTH = 200
 OUTCOME = 100
+FEW_WORDS = 80
+"""Characters: an exchange that is no longer is told as it was."""
 
 _sentence = re.compile(r"^[^.!?\n]+[.!?]?")
 _sentence_end = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -128,7 +131,8 @@ class Digest(msgspec.Struct):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
         tools = [call.name for message in said for call in _calls(message)]
         asked = said[0].text if turn.number else ""
-        self.turns.append(_turn_line(turn.number, asked or turn.title, tools, _last_words(said)))
+        line = "" if tools else _spoken_line(turn.number, said)
+        self.turns.append(line or _turn_line(turn.number, asked or turn.title, tools, _last_words(said)))
         del self.turns[:-LINES]
         for message in said:
             if len(self.sentences) < FIRST_SENTENCES and (sentence := _first_sentence(message)):
@@ -238,6 +242,15 @@ _error = re.compile(r"error|exception|fail|fatal|denied|not found|no such|cannot
 def quoted(line: str) -> str:
     """A tool's words, so that nobody takes them for anybody else's."""
     return '"' + line.replace('"', "'") + '"'
+
+
+def _spoken_line(number: int, said: Sequence[Message]) -> str:
+    """A long exchange of words alone: what was told in it, without what goes without saying."""
+    words = [message.text for message in said]
+    if sum(map(len, words)) <= FEW_WORDS:
+        return ""
+    told = [brief for text in words if (brief := in_brief(text))]
+    return f"- turn {number}: {' | '.join(told)}" if told else ""
 
 
 def _turn_line(number: int, asked: str, tools: Sequence[str], outcome: str) -> str:

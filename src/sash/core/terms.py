@@ -26,13 +26,14 @@ _compound = re.compile(r"[a-z0-9_]+(?:[./_-][a-z0-9_]+)+")
 _run = re.compile(rf"[{_PAIRED}]+")
 _speaker = re.compile(r"\A(?:\([^)\n]{0,60}\) )?([A-Z][\w.'-]{0,30}(?: [A-Z][\w.'-]{0,30})?): ")
 
-_STOP = frozenset(
+STOP = frozenset(
     "a an the and or but if of to in on at by for with about as is are was were be been being do does did done have "
     "has had i you he she it we they me him her us them my your his its our their this that these those there here "
     "what which who whom when where why how not no so than then too very can could would should will just from "
     "into over after before during between out up down again more most some any all each few other "
     "such only own same s t don now re ve ll d m".split()
 )
+"""Words that tell nothing apart."""
 
 
 def terms_of(text: str) -> list[str]:
@@ -40,7 +41,7 @@ def terms_of(text: str) -> list[str]:
     low = text[:REACH].lower().replace("'s ", " ").replace("\u2019s ", " ")
     found: list[str] = []
     for word in _word.findall(low):
-        if word in _STOP:
+        if word in STOP:
             continue
         if word.isascii():
             found.append(stem(word))

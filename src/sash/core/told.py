@@ -70,8 +70,10 @@ def digest_text(
     told = _Told(TURNS_LEFT if digest.turns or beside_summary else RESULTS_SHORTENED, room)
     told.task(digest.task)
     told.sections(digest, visible, wishes=wishes)
-    told.lines("Turns that left:", digest.turns, TURN_SHARE, brief=True)
+    kept = told.lines("Turns that left:", digest.turns, TURN_SHARE, brief=True)
     told.names(digest, visible)
+    # Where names leave room, as among people talking, more turns are told of.
+    told.lines("Turns before those:", digest.turns[: len(digest.turns) - kept], 1.0, brief=True)
     # Beside a summary a title alone says nothing.
     return told.text() if told.told[1:] or not beside_summary else ""
 
@@ -149,8 +151,8 @@ class _Told:
         ]
         self.lines("Done:", went, RUN_SHARE)
 
-    def lines(self, title: str, lines: Sequence[str], share: float, *, brief: bool = False) -> None:
-        """A section of lines, the newest that fit into its part."""
+    def lines(self, title: str, lines: Sequence[str], share: float, *, brief: bool = False) -> int:
+        """A section of lines, the newest that fit into its part; how many those are."""
         most = min(self.left, int(self.room.tokens * share))
         if brief and sum(map(self._cost, lines)) > most:
             lines = [clip(line, BRIEF) for line in lines]
@@ -163,6 +165,7 @@ class _Told:
             kept.append(line)
         if kept:
             self._take([title, *reversed(kept)])
+        return len(kept)
 
     def listed(self, title: str, names: Sequence[str], share: float) -> None:
         """A section of names on one line, the newest that fit."""
