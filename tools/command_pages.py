@@ -10,6 +10,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any, ForwardRef, get_args, get_type_hints
 
@@ -29,6 +30,9 @@ def page(name: str) -> str:
     context = click.Context(sash, info_name="sash", terminal_width=WIDTH, max_content_width=WIDTH)
     command = sash.get_command(context, name)
     assert command is not None, f"{name!r} is no command"
+    # Click remembers the help option of whoever asked first, which may have been somebody without `-h`.
+    command = copy(command)
+    command._help_option = None  # noqa: SLF001 - there is no other way to make it forget
     own = click.Context(command, parent=context, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
     own.help_option_names = ["-h", "--help"]
     parts = [f"# `sash {name}`\n", f"```text\n{command.get_help(own).rstrip()}\n```\n"]

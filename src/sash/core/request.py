@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from itertools import takewhile
 
 import msgspec
 
@@ -158,13 +159,8 @@ class GrowingTurns:
         """The turns from the one that was reached on."""
         if self.turn is None:
             return fold.turns.values()
-        turns = []
-        for turn in reversed(fold.turns.values()):
-            turns.append(turn)
-            if turn.number == self.turn:
-                break
-        turns.reverse()
-        return turns
+        later = [*takewhile(lambda turn: turn.number != self.turn, reversed(fold.turns.values()))]
+        return [fold.turns[self.turn], *reversed(later)]
 
     def _open(self, turn: LiveTurn, fold: Fold, whole: list[Shown]) -> None:
         if self._opening < len(turn.opening):
