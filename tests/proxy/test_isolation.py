@@ -59,8 +59,8 @@ def test_conversations_with_the_same_beginning_never_mix(upstream: ScriptedUpstr
 
 
 def test_an_edited_history_is_seen_as_edited(upstream: ScriptedUpstream) -> None:
-    said = conversation("before", 25, same=0)
-    edited = [{**one, "content": one["content"].replace("before", "after")} for one in said]
+    said = conversation("zebrafish", 25, same=0)
+    edited = [{**one, "content": one["content"].replace("zebrafish", "after")} for one in said]
     with served(setup_for(upstream, policy=POLICY)) as proxy:
         for end in range(1, 50, 6):
             proxy.post("/v1/chat/completions", body("openai-chat", said[:end]))
@@ -72,7 +72,7 @@ def test_an_edited_history_is_seen_as_edited(upstream: ScriptedUpstream) -> None
             assert sent[-1] == edited[-1]
             first_live = next(place for place, one in enumerate(sent) if one in mixed)
             assert sent[first_live:] == mixed[-len(sent) + first_live :]
-        assert b"before" not in upstream.last.body
+        assert b"zebrafish" not in upstream.last.body
 
 
 def test_what_one_key_s_provider_says_moves_nobody_else(upstream: ScriptedUpstream) -> None:
@@ -103,7 +103,7 @@ def test_what_was_learned_survives_a_restart(upstream: ScriptedUpstream) -> None
         for _ in range(8):
             proxy.post("/v1/chat/completions", said, authorization="alice")
         proxy.told(8)
-        before = proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"]
+        zebrafish = proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"]
     with served(setup_for(upstream), shelf=store) as proxy:
-        assert proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"] == before > 1.3
+        assert proxy.post("/v1/sash/explain", said, authorization="alice").json()["calibration"] == zebrafish > 1.3
         assert proxy.post("/v1/sash/explain", said, authorization="bob").json()["calibration"] == 1.0
