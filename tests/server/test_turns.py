@@ -32,7 +32,7 @@ def thread(server: Running, **given: Any) -> str:
 
 def until(true: Callable[[], bool], what: str) -> None:
     """Wait for something that another thread does."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 20
     while not true():
         assert time.monotonic() < end, f"never: {what}"
         time.sleep(0.01)
@@ -278,12 +278,13 @@ def test_only_so_many_turns_run_at_once() -> None:
         server.post(f"/v1/turns/{first['turnId']}/cancel")
 
 
-@pytest.mark.soak  # once in two whole runs the provider was not let go of: not understood yet
 def test_a_deleted_thread_ends_its_turn_and_does_not_come_back(server: Running) -> None:
     provider = Scripted(slowly)
     using(server, provider)
     place = thread(server)
-    server.post(f"/v1/threads/{place}/turns", {"input": "a", "background": True}, status=202)
+    turn = server.post(f"/v1/threads/{place}/turns", {"input": "a", "background": True}, status=202)["turnId"]
+    # A thread that is gone before the provider was asked leaves nobody to let go of.
+    until(lambda: "Well" in server.get(f"/v1/turns/{turn}")["responseText"], "the first word")
     assert server.ask("DELETE", f"/v1/threads/{place}").status_code == 204
     until(lambda: provider.closed == 1, "the provider is let go of")
     assert server.ask("GET", f"/v1/threads/{place}").status_code == 404
