@@ -51,7 +51,7 @@ def test_damage_open_files_and_an_unreachable_server_are_problems_with_a_remedy(
     file.write_bytes(file.read_bytes().replace(b"remember the lighthouse", b"remember the lightHouse"))
     ran = here("doctor", "--store", url, home=tmp_path)
     assert ran.code == 1
-    assert "restore a backup" in ran.out
+    assert "restore a backup" in " ".join(ran.out.split()), "where the line breaks depends on the length of the path"
     code, found = diagnosis(tmp_path, "--store", "postgresql://nobody@127.0.0.1:1/none")
     assert code == 1
     assert not found.ok
