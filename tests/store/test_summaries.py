@@ -27,7 +27,7 @@ def test_a_summary_is_due_when_evicted_turns_are_not_covered(store: Store, tenan
     assert store.claim_due_summary(tenant, lease_seconds=60, turns=4) is None
     lease = store.claim_due_summary(tenant, lease_seconds=60, turns=3)
     assert lease is not None
-    assert (lease.tenant, lease.thread, lease.covered, lease.boundary, lease.attempts) == (tenant, thread.id, 0, 3, 1)
+    assert (lease.tenant, lease.thread, lease.covered, lease.end, lease.attempts) == (tenant, thread.id, 0, 3, 1)
 
 
 def test_finishing_publishes_once_and_nothing_is_due_any_more(store: Store, tenant: str) -> None:
@@ -130,3 +130,30 @@ def test_the_lease_on_a_deleted_thread_is_lost(store: Store, tenant: str) -> Non
     with pytest.raises(LeaseLost):
         store.finish_summary(lease, SUMMARY)
     assert store.find(tenant, "thread") is None
+
+
+def test_a_summary_is_due_for_what_the_next_slide_will_evict_until_a_frame_is_made(store: Store, tenant: str) -> None:
+    thread = thread_of(store, tenant, "one", "two")
+    store.append(tenant, thread.id, Entry(events=(said("three", turn=3),), ahead=2))
+    assert store.thread(tenant, thread.id).ahead == 2
+    store.append(tenant, thread.id, entry(said("four", turn=4)))
+    assert store.claim_due_summary(tenant, lease_seconds=60, turns=3) is None
+    lease = store.claim_due_summary(tenant, lease_seconds=60)
+    assert lease is not None
+    assert (lease.covered, lease.end) == (0, 2)
+    store.finish_summary(lease, Entry(events=(noted("summary", text="short"),), covered=2))
+    assert store.claim_due_summary(tenant, lease_seconds=60) is None
+    # The slide went further than was foreseen.
+    store.append(tenant, thread.id, Entry(events=(said("five", turn=5),), frames=(slid(1, 4, after_seq=6),)))
+    assert store.thread(tenant, thread.id).ahead == 0
+    lease = store.claim_due_summary(tenant, lease_seconds=60)
+    assert lease is not None
+    assert (lease.covered, lease.end) == (2, 4)
+
+
+def test_what_is_near_is_stored_with_what_brought_it_near_or_not_at_all(store: Store, tenant: str) -> None:
+    thread = thread_of(store, tenant, "one", "two")
+    with pytest.raises(Conflict):
+        store.append(tenant, thread.id, Entry(events=(said("three", turn=3),), ahead=2), expected_seq=1)
+    assert store.thread(tenant, thread.id).ahead == 0
+    assert store.claim_due_summary(tenant, lease_seconds=60) is None

@@ -452,29 +452,68 @@ def test_a_summary_can_be_asked_for_now_and_written_anew(store: Store, tenant: s
 def test_above_the_soft_mark_a_summary_is_prepared_and_the_slide_takes_it(store: Store, tenant: str) -> None:
     roomy = msgspec.structs.replace(SMALL, history_tokens=3_000)
     thread, busy = opened(store, tenant, policy=roomy), worker(store, tenant)
-    thread.worker = busy
+    assert busy.once() is None
     said = 0
     while thread.context().ledger.row("history").used.value <= 0.85 * thread.context().high:
         said += 1
         chat(thread, 1, first=said)
     assert [frame.number for frame in thread.frames()] == [0]
+    before = thread.request()
+    # Whoever looks finds it due: the thread knows nothing of this worker, as if it were a process of its own.
     made = worked(busy.once()).summary
     assert made is not None
-    assert 1 < made.end <= said
+    assert 1 < made.end == store.thread(tenant, thread.id).ahead <= said
     assert busy.once() is None
+    assert thread.request() == before
     chat(thread, 8, first=said + 1)
     first = thread.frames()[1]
     assert (first.summary, first.boundary >= made.end) == (made.seq, True)
     assert thread.verify().problems == ()
 
 
+def test_what_is_near_is_looked_for_once_for_each_frame(store: Store, tenant: str) -> None:
+    thread, ahead = opened(store, tenant), list[tuple[int, int]]()
+    for number in range(1, 40):
+        chat(thread, 1, first=number)
+        row = store.thread(tenant, thread.id)
+        ahead.append((thread.frames()[-1].number, row.ahead))
+        assert row.ahead == 0 or row.boundary < row.ahead <= number
+    near = {frame: {end for of, end in ahead if of == frame and end} for frame, _ in ahead}
+    assert sum(map(bool, near.values())) > 3
+    assert all(len(ends) <= 1 for ends in near.values())
+    # Another handle comes to the same.
+    again = thread_of(store, store.thread(tenant, thread.id))
+    chat(again, 1, first=40)
+    assert again.verify().problems == ()
+
+
+def test_a_rewind_takes_back_what_was_near(store: Store, tenant: str) -> None:
+    thread = opened(store, tenant, policy=msgspec.structs.replace(SMALL, history_tokens=3_000))
+    chat(thread, 2)
+    thread.mark("here")
+    said = 2
+    while not store.thread(tenant, thread.id).ahead:
+        said += 1
+        chat(thread, 1, first=said)
+    thread.rewind("here")
+    assert store.thread(tenant, thread.id).ahead == 0
+    assert worker(store, tenant).once() is None
+
+
 def test_what_cannot_be_prepared_is_due_after_the_slide(store: Store, tenant: str) -> None:
-    thread = opened(store, tenant)
-    chat(thread, 3)
-    busy = worker(store, tenant, Scripted("no summary at all"))
-    busy.prepare(tenant, thread.id, 3)
-    assert busy.once() is None
-    busy.prepare(tenant, 987_654_321, 3)
-    assert busy.once() is None
+    thread = opened(store, tenant, policy=msgspec.structs.replace(SMALL, history_tokens=3_000))
+    said = 0
+    while not store.thread(tenant, thread.id).ahead:
+        said += 1
+        chat(thread, 1, first=said)
+    assert thread.frames()[-1].boundary == 0
+    assert worked(worker(store, tenant, Scripted("no summary at all")).once()).outcome == "failed"
+    assert [trouble.attempts for trouble in store.troubles(tenant)] == [1]
+    chat(thread, 8, first=said + 1)
+    boundary = thread.frames()[-1].boundary
+    assert boundary > 1
+    assert thread.frames()[-1].summary == 0
+    made = worked(worker(store, tenant).once()).summary
+    assert made is not None
+    assert made.end >= boundary
     assert store.troubles(tenant) == []
-    assert thread.summaries() == ()

@@ -167,9 +167,10 @@ class MemoryStore(MemoryRuns):
     def _add(self, kept: _Thread, entry: Entry) -> Appended:
         first = kept.row.last_seq + 1
         last = kept.row.last_seq + len(entry.events)
-        boundary = kept.row.boundary
+        boundary, ahead = kept.row.boundary, kept.row.ahead
         if entry.frames:
-            boundary = msgspec.json.decode(entry.frames[-1].body)["boundary"]
+            # What was near before a frame has happened with it.
+            boundary, ahead = msgspec.json.decode(entry.frames[-1].body)["boundary"], 0
         covered = kept.row.covered if entry.covered is None else entry.covered
         events = [
             msgspec.structs.replace(event, seq=seq, text=storable(event.text), at=said_at(event.at))
@@ -183,7 +184,12 @@ class MemoryStore(MemoryRuns):
             kept.checkpoint = last, entry.checkpoint
         kept.postings += entry.postings
         kept.row = msgspec.structs.replace(
-            kept.row, last_seq=last, boundary=boundary, covered=covered, updated=time.time()
+            kept.row,
+            last_seq=last,
+            boundary=boundary,
+            covered=covered,
+            ahead=ahead if entry.ahead is None else entry.ahead,
+            updated=time.time(),
         )
         return Appended(first, last)
 
@@ -261,7 +267,8 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             for (owner, thread), kept in self._threads.items():
                 row, work = kept.row, kept.work or _Work()
-                due = row.boundary - row.covered >= max(1, turns) and tenant in (None, owner)
+                end = max(row.boundary, row.ahead)
+                due = end - row.covered >= max(1, turns) and tenant in (None, owner)
                 if due and not work.parked and work.until <= now and work.retry <= now:
                     kept.work = work
                     work.token += 1
@@ -272,7 +279,7 @@ class MemoryStore(MemoryRuns):
                         thread=thread,
                         token=work.token,
                         covered=row.covered,
-                        boundary=row.boundary,
+                        end=end,
                         attempts=work.attempts,
                     )
         return None

@@ -107,7 +107,7 @@ class Store(Runs, Protocol):
 
     def claim_due_summary(self, tenant: str | None, *, lease_seconds: float, turns: int = 1) -> Lease | None:
         """
-        The right to summarize a thread that has at least so many evicted turns uncovered.
+        The right to summarize a thread with at least so many turns uncovered: evicted, or about to be (`ahead`).
 
         None where nothing is due, or all of it is leased, waits for its next attempt or is parked.
         By the database's clock. A worker for everybody gives None for the tenant.

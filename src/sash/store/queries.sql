@@ -11,18 +11,18 @@ UPDATE thread SET title = :title WHERE tenant = :tenant AND id = :thread RETURNI
 INSERT INTO setup (thread, tenant, body) VALUES (:thread, :tenant, :body);
 
 -- name: find_thread
-SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, ahead, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND name = :name;
 
 -- name: thread
-SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, ahead, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND id = :thread;
 
 -- name: thread_end
 SELECT id, last_seq FROM thread WHERE tenant = :tenant AND id = :thread;
 
 -- name: threads
-SELECT id, tenant, name, said_at, last_seq, boundary, covered, title, made_us, last_us FROM thread
+SELECT id, tenant, name, said_at, last_seq, boundary, covered, ahead, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
 
 -- name: setup
@@ -60,7 +60,8 @@ UPDATE thread SET
     last_seq = last_seq + :count,
     last_us = CASE WHEN last_us + :count > now_us() THEN last_us + :count ELSE now_us() END,
     boundary = coalesce(:boundary, boundary),
-    covered = coalesce(:covered, covered)
+    covered = coalesce(:covered, covered),
+    ahead = coalesce(:ahead, ahead)
 WHERE tenant = :tenant AND id = :thread AND last_seq = coalesce(:expected, last_seq)
 RETURNING last_seq, last_us;
 

@@ -26,6 +26,8 @@ class ThreadRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of its newest frame: number of the first live turn."""
     covered: int = 0
     """Turns before this number are covered by its summary. Below the boundary a summary is due."""
+    ahead: int = 0
+    """Turns before this number would leave with the next slide, which is near: a summary of them is due already."""
     title: str = ""
     """What people call it."""
     created: float = 0.0
@@ -62,6 +64,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     postings: tuple[Posting, ...] = ()
     covered: int | None = None
     """From now on the summary covers the turns before this number; None: as before."""
+    ahead: int | None = None
+    """The next slide is near and would evict the turns before this number; None: as before, until the next frame."""
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -112,8 +116,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     token: int
     """Grows with each claim, so that a worker that was asleep cannot publish over its successor."""
     covered: int
-    boundary: int
-    """The turns from `covered` up to this one are to be summarized."""
+    end: int
+    """The turns from `covered` up to this one are to be summarized: they have left, or will with the next slide."""
     attempts: int
     """This one included: counted before the work starts, so that a crash counts."""
 

@@ -229,6 +229,8 @@ class SqlStore(SqlRuns, ABC):
             expected=expected_seq,
             boundary=boundary,
             covered=entry.covered,
+            # What was near before a frame has happened with it.
+            ahead=entry.ahead if entry.ahead is not None or boundary is None else 0,
         )
         if not moved:
             last_seq = _end_of(run, tenant, thread)[1]
@@ -392,12 +394,10 @@ class SqlStore(SqlRuns, ABC):
         def work(run: Running) -> Lease | None:
             lease_us = _microseconds(lease_seconds)
             while due := run.rows("due", tenant=tenant, turns=turns):
-                [[owner, thread, covered, boundary]] = due
+                [[owner, thread, covered, end]] = due
                 # Somebody may have been faster since we looked.
                 for token, attempts in run.rows("take_lease", tenant=owner, thread=thread, lease_us=lease_us):
-                    return Lease(
-                        tenant=owner, thread=thread, token=token, covered=covered, boundary=boundary, attempts=attempts
-                    )
+                    return Lease(tenant=owner, thread=thread, token=token, covered=covered, end=end, attempts=attempts)
             return None
 
         return self._write(tenant, work)

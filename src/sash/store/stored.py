@@ -74,7 +74,7 @@ def values_of(event: Event, at: dict[str, Any], *, seq: int, made_us: int) -> di
 
 def thread_of(row: Row) -> ThreadRow:
     """A thread as it stands."""
-    number, tenant, name, at, last_seq, boundary, covered, title, made_us, last_us = row
+    number, tenant, name, at, last_seq, boundary, covered, ahead, title, made_us, last_us = row
     return ThreadRow(
         id=number,
         tenant=tenant,
@@ -83,6 +83,7 @@ def thread_of(row: Row) -> ThreadRow:
         last_seq=last_seq,
         boundary=boundary,
         covered=covered,
+        ahead=ahead,
         title=title,
         created=made_us / 1e6,
         updated=max(made_us, last_us) / 1e6,

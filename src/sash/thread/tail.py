@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sash.core.event import Event, Kind
+from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.errors import Conflict
 from sash.store import Appended, Entry, FrameRow, Key, Posting
@@ -67,6 +68,8 @@ class Tail:
         self._seq = 0
         self._checkpointed = 0
         self._own = 0
+        self._foreseen = -1
+        """The frame whose successor was looked for."""
 
     @property
     def seq(self) -> int:
@@ -162,6 +165,7 @@ class Tail:
                 self._replay, self._seq = draft.replay, appended.last_seq
                 self._own = appended.last_seq
                 self._checkpointed = appended.last_seq if state else self._checkpointed
+                self._foreseen = self._foreseen if entry.ahead is None else draft.replay.window.frame.number
             return Written(draft, appended)
         raise Conflict(thread=self.log.thread, expected_seq=self._seq, last_seq=self._seq)
 
@@ -181,8 +185,22 @@ class Tail:
             checkpoint=msgspec.json.encode(replay.checkpoint()) if state else None,
             postings=draft.postings,
             covered=draft.covered,
+            ahead=self._ahead(replay.window.fold),
         )
         return entry, state
+
+    def _ahead(self, fold: Fold) -> int | None:
+        """
+        Above the soft mark, the first turn that the next slide would keep, 0 where it would evict none; else None.
+
+        Stored with what crossed the mark, so that whoever writes summaries finds it due, in whatever
+        process. Looked for once for each frame: planning a slide costs what is in the window.
+        """
+        near = fold.tokens * fold.factor > fold.limits.soft and not fold.placing.calls_open
+        if not near or fold.frame.number == self._foreseen:
+            return None
+        planned = fold.plan("high mark")
+        return planned.frame.boundary if planned is not None and planned.frame.boundary > fold.frame.boundary else 0
 
 
 def _applied(replay: Replay, events: Iterable[Event], edits: Edits, seq: int) -> int:

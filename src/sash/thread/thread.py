@@ -16,7 +16,7 @@ from sash.core.calibration import Report
 from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
-from sash.core.fold import BeforeSlide, Fold
+from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
@@ -62,7 +62,6 @@ class Summaries(Protocol):
     """Whoever writes summaries beside a thread."""
 
     def wake(self) -> None: ...
-    def prepare(self, tenant: str, thread: int, end: int) -> None: ...
     def stop(self) -> None: ...
 
 
@@ -86,8 +85,6 @@ class Thread:
         self._lock = RLock()
         self.worker: Summaries | None = None
         """Writes summaries beside it, where a summarizer was given."""
-        self._prepared = -1
-        """The frame for whose successor a summary was asked for."""
 
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}, {self._tail.seq} events>"
@@ -539,18 +536,8 @@ class Thread:
             if self.on_frame is not None:
                 self.on_frame(frame)
         if self.worker is not None:
-            self._prepare(written.draft.replay.window.fold, self.worker)
+            self.worker.wake()
         return written
-
-    def _prepare(self, fold: Fold, worker: Summaries) -> None:
-        """Above the soft mark a summary is asked for of what the next slide would evict; once for each frame."""
-        worker.wake()
-        over = fold.tokens * fold.factor > fold.limits.soft
-        if over and fold.frame.number != self._prepared and not fold.placing.calls_open:
-            self._prepared = fold.frame.number
-            planned = fold.plan("high mark")
-            if planned is not None and planned.frame.boundary > fold.frame.boundary:
-                worker.prepare(self.tenant, self.id, planned.frame.boundary)
 
 
 def _applied(replay: Replay, event: Event) -> Draft:

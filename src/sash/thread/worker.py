@@ -76,19 +76,13 @@ class Worker:
         self._now = now
         self._wasted: dict[tuple[str, int], list[tuple[float, int]]] = {}
         """What failures have cost lately; what was published says itself what it cost."""
-        self._ahead: dict[tuple[str, int], int] = {}
-        """Threads whose next slide is near, and the turn up to which it would evict."""
         self._awake, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     # One thing at a time.
 
     def once(self) -> Worked | None:
-        """Takes up one thread whose summary is due, or will be with its next slide; None where none is."""
-        while self._ahead:
-            (tenant, thread), end = self._ahead.popitem()
-            if (made := self._prepared(tenant, thread, end)) is not None:
-                return made
+        """Takes up one thread whose summary is due, or will be with a slide that is near; None where none is."""
         lease = self.store.claim_due_summary(
             self.tenant, lease_seconds=self.terms.lease_seconds, turns=self.terms.turns
         )
@@ -98,31 +92,6 @@ class Worker:
         level = logging.INFO if worked.outcome in ("published", "gone") else logging.WARNING
         _log.log(level, "summary of thread %d: %s %s", lease.thread, worked.outcome, worked.error)
         return worked
-
-    def prepare(self, tenant: str, thread: int, end: int) -> None:
-        """The next slide of a thread will evict its turns before `end`: better their summary is there by then."""
-        self._ahead[tenant, thread] = end
-        self.wake()
-
-    def _prepared(self, tenant: str, thread: int, end: int) -> Worked | None:
-        """
-        A summary of turns that are still live.
-
-        Without a lease, for nothing is due yet: two that prepare the same do no harm, since only the
-        first can publish. What fails here is due after the slide.
-        """
-        try:
-            tail = thread_of(self.store, self.store.thread(tenant, thread)).tail
-            reading = read_thread(tail, end=end)
-            if reading.end - reading.covered < self.terms.turns or self._must_wait(tail.log) > 0:
-                return None
-            summary = write_summary(tail, self.summarizer, reading, cancelled=self._stop)
-            made = publish(tail, summary, reading, lease=None, at=self._now())
-        except (ProviderError, SummaryRejected, ThreadMoved, NotFound) as error:
-            self._spend((tenant, thread))
-            _log.info("summary of thread %d, ahead of its slide: %s", thread, error)
-            return None
-        return Worked(tenant=tenant, thread=thread, outcome="published", summary=made)
 
     def _worked(self, lease: Lease) -> Worked:
         try:
@@ -141,10 +110,10 @@ class Worker:
             self.store.fail_summary(lease, error, retry_seconds=wait)
             return Worked(tenant=lease.tenant, thread=lease.thread, outcome="waiting", error=error)
         try:
-            reading = read_thread(tail, end=lease.boundary)
+            reading = read_thread(tail, end=lease.end)
             if not said_turns(tail.log, range(reading.covered, reading.end)):
                 # All of them were rewound: what stands for the rest stands for all.
-                self.store.finish_summary(lease, Entry(events=(), covered=lease.boundary))
+                self.store.finish_summary(lease, Entry(events=(), covered=lease.end))
                 return Worked(tenant=lease.tenant, thread=lease.thread, outcome="published", summary=reading.previous)
             anew = self._anew(tail.log, reading)
             summary = write_summary(tail, self.summarizer, reading, anew=anew, cancelled=self._stop)
@@ -191,10 +160,7 @@ class Worker:
         return max(1.0, min(at for at, _ in spent) + HOUR - now)
 
     def _waste(self, lease: Lease) -> None:
-        self._spend((lease.tenant, lease.thread))
-
-    def _spend(self, key: tuple[str, int]) -> None:
-        now = self._now()
+        now, key = self._now(), (lease.tenant, lease.thread)
         lately = [(at, tokens) for at, tokens in self._wasted.get(key, ()) if at > now - HOUR]
         self._wasted[key] = [*lately, (now, self.summarizer.spent.tokens)]
 

@@ -77,9 +77,10 @@ WHERE (log.made_us, log.thread, log.seq) < (:made_us, :before_thread, :before_se
 ORDER BY log.made_us DESC, log.thread DESC, log.seq DESC LIMIT :limit;
 
 -- name: due
-SELECT thread.tenant, thread.id, thread.covered, thread.boundary
+SELECT thread.tenant, thread.id, thread.covered, greatest(thread.boundary, thread.ahead)
 FROM thread LEFT JOIN lease ON lease.tenant = thread.tenant AND lease.thread = thread.id
-WHERE thread.covered < thread.boundary AND thread.boundary - thread.covered >= :turns
+WHERE thread.covered < greatest(thread.boundary, thread.ahead)
+    AND greatest(thread.boundary, thread.ahead) - thread.covered >= :turns
     AND thread.tenant = coalesce(:tenant, thread.tenant)
     AND coalesce(lease.parked, 0) = 0
     AND coalesce(lease.until_us, 0) <= now_us() AND coalesce(lease.retry_us, 0) <= now_us()

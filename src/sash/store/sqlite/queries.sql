@@ -40,9 +40,10 @@ WHERE words MATCH :query AND log.tenant = :tenant AND log.thread = coalesce(:thr
 ORDER BY words.rowid DESC LIMIT :limit;
 
 -- name: due
-SELECT thread.tenant, thread.id, thread.covered, thread.boundary
+SELECT thread.tenant, thread.id, thread.covered, max(thread.boundary, thread.ahead)
 FROM thread LEFT JOIN lease ON lease.tenant = thread.tenant AND lease.thread = thread.id
-WHERE thread.covered < thread.boundary AND thread.boundary - thread.covered >= :turns
+WHERE thread.covered < max(thread.boundary, thread.ahead)
+    AND max(thread.boundary, thread.ahead) - thread.covered >= :turns
     AND thread.tenant = coalesce(:tenant, thread.tenant)
     AND coalesce(lease.parked, 0) = 0
     AND coalesce(lease.until_us, 0) <= now_us() AND coalesce(lease.retry_us, 0) <= now_us()
