@@ -14,7 +14,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import chain, count, islice
+from itertools import chain, count, islice, pairwise
 from statistics import fmean, median
 from time import perf_counter
 from typing import Any
@@ -149,7 +149,7 @@ def _breakdown(report: Report, pieces: Sequence[list[Said]]) -> None:
         marks.append(perf_counter())
         if window.fold.frame is not frame:
             slides.append(marks[3] - marks[1])
-        for times, start, end in zip(parts.values(), marks, marks[1:], strict=True):
+        for times, (start, end) in zip(parts.values(), pairwise(marks), strict=True):
             times.append(end - start)
     rows = [[name, _milliseconds(median(times)), _milliseconds(fmean(times))] for name, times in parts.items()]
     rows.append([f"fold and request with a slide ({len(slides)} of 400)", _milliseconds(median(slides)), ""])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sash.core.message import Document, Message, Text, Thinking, ToolCall, ToolResult
-from sash.core.names import is_name, names_in
+from sash.core.names import is_name, names_in, words_in
 from sash.core.noted import HEAD, LINE, NAMES, TAIL, Noted, called, clip, note, note_text
 from tests.builders import Call, assistant, result, user
 
@@ -21,6 +25,24 @@ def test_paths_identifiers_and_numbers_are_names(name: str) -> None:
 @pytest.mark.parametrize("word", ["word", "Word", "a.b", "123", "well-known", "x" * 200 + "_y"])
 def test_words_and_what_nobody_types_again_are_none(word: str) -> None:
     assert not is_name(word)
+
+
+_WORD = re.compile(r"[A-Za-z0-9_~$@][\w./~@-]{2,}\w")
+
+_LETTERS = st.one_of(st.sampled_from("ab1_./~@-$ \n:éA中→\ud800\x1c\x85"), st.characters())
+
+
+@given(text=st.text(alphabet=_LETTERS))
+def test_words_are_what_one_pattern_finds_in_any_text(text: str) -> None:
+    words = dict.fromkeys(_WORD.findall(text))
+    assert list(dict.fromkeys(words_in(text))) == list(words)
+    assert names_in(text) == [word for word in words if is_name(word)]
+
+
+def test_what_is_remembered_of_words_is_bounded_and_changes_nothing() -> None:
+    many = [f"name_{number}" for number in range(70_000)]
+    assert names_in(" ".join(many)) == many
+    assert names_in(many[0]) == many[:1]
 
 
 def noted(*messages: Message) -> dict[str, Noted]:

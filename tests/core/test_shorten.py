@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -186,6 +187,35 @@ def test_of_a_log_the_failures_are_kept_with_their_line_numbers() -> None:
     assert short[HEAD_LINES] == "[sash: 280 lines left out, expand '3.0' to see them]"
     assert short[HEAD_LINES + 1] == "   151: test 150 FAILED: AssertionError in parse"
     assert short[-1] == "test 299 passed"
+
+
+_FAILURE = re.compile(
+    r"\b(?:errors?|failed|failures?|fatal|exception|traceback|panic(?:ked)?|assert\w*error|segfault|undefined|cannot"
+    r"|denied|not found|no such)\b|^E {2,}|^\s*[✗✘×]",
+    re.IGNORECASE,
+)
+_ODDS = (
+    *("error", "Errors", "terror", "éfailed", "FAILED", "AssertionError", "assert", "\u017fegfault", "not found"),
+    *("E  x", " ✗", "3 × 4", "no \u017fuch", "cannot\r", "panicked", "e  ", " E  x", "x", "", "→ denied"),
+    *("unden\u0131ed", "den\u0130ed", "pan\u0131c", "ex\u212aeption"),
+)
+
+
+@given(odd=st.lists(st.lists(st.sampled_from(_ODDS), max_size=2).map(" ".join), max_size=12))
+def test_the_lines_that_tell_of_a_failure_are_those_one_pattern_finds(odd: list[str]) -> None:
+    plain = [f"line {number}" for number in range(40)]
+    between = [*odd, *plain[HEAD_LINES:-TAIL_LINES], *odd[:3]]
+    short = shorten_text("\n".join([*plain[:HEAD_LINES], *between, *plain[-TAIL_LINES:]]), "7.0", 0)
+    told = [
+        f"{number:>6}: {line.strip()}" for number, line in enumerate(between, HEAD_LINES + 1) if _FAILURE.search(line)
+    ]
+    assert short.split("\n")[HEAD_LINES + 1 : -TAIL_LINES] == told
+
+
+def test_lines_of_a_great_many_blanks_or_digits_are_passed_over() -> None:
+    around = lines(60).split("\n")
+    text = "\n".join([*around[:30], " " * 200_000 + "x", "1" * 200_000, "def found():", *around[30:]])
+    assert "    33: def found():" in shorten_text(text, "7.0")
 
 
 def test_of_a_diff_its_files_and_hunks_are_kept_and_of_source_its_definitions() -> None:

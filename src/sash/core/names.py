@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable
+from itertools import chain
 
 SHORTEST = 4
 LONGEST = 120
@@ -12,20 +13,57 @@ LONGEST = 120
 _word = re.compile(r"[A-Za-z0-9_~$@][\w./~@-]{2,}\w")
 _inside = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[_/]|\w\.\w")
 
+# A text is cut into pieces in which words stand whole, most often one; only pieces that were not seen lately are
+# looked into. What is not ASCII may stand in a word, so it never parts two pieces.
+_PARTED = bytes(
+    code if code >= 128 or chr(code).isalnum() or chr(code) in "_./~@-$" else ord(" ") for code in range(256)
+)
+_UTF8 = ("utf-8", "surrogatepass")
+
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    return [word for word in dict.fromkeys(_word.findall(text)) if is_name(word)]
+    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, _pieces(text)))))
 
 
-def words_in(text: str) -> list[str]:
-    """All words that could be names: to look whether a name stands in a text, that is enough, and half the work."""
-    return _word.findall(text)
+def words_in(text: str) -> Iterable[str]:
+    """All words that could be names, each once: to look whether a name stands in a text, that is enough."""
+    return chain.from_iterable(map(_WORDS.__getitem__, _pieces(text)))
 
 
-@lru_cache(maxsize=1 << 16)
 def is_name(word: str) -> bool:
     """Whether a word is more than a word of the language: a path, an identifier, a number of some length."""
     if not SHORTEST <= len(word) <= LONGEST:
         return False
     return word.isdigit() or _inside.search(word) is not None
+
+
+def _pieces(text: str) -> dict[bytes, None]:
+    # `$` only begins a word.
+    return dict.fromkeys(text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split())
+
+
+class _Words(dict[bytes, tuple[str, ...]]):
+    """The words of pieces seen lately: bounded, and only pure results, so it may be emptied at any time."""
+
+    def __missing__(self, piece: bytes) -> tuple[str, ...]:
+        found = self.look(piece)
+        if len(piece) <= LONGEST:
+            if len(self) >= _MOST:
+                self.clear()
+            self[piece] = found
+        return found
+
+    def look(self, piece: bytes) -> tuple[str, ...]:
+        return tuple(_word.findall(piece.decode(*_UTF8)))
+
+
+class _Names(_Words):
+    """The names among them."""
+
+    def look(self, piece: bytes) -> tuple[str, ...]:
+        return tuple(filter(is_name, super().look(piece)))
+
+
+_MOST = 1 << 16
+_WORDS, _NAMES = _Words(), _Names()

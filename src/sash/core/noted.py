@@ -64,7 +64,12 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def named(self) -> float:
         """How often it was named, by whom."""
-        return 3 * min(self.asked, 2) + 2 * min(self.said, 3) + 3 * min(self.called, 3) + _GIVEN * min(self.given, 4)
+        return (
+            3 * min(self.asked, 2)
+            + 2 * min(self.said, 3)
+            + 3 * min(self.called, 3)
+            + _GIVEN * min(self.given, _MOST_GIVEN)
+        )
 
 
 def note(table: dict[str, Noted], message: Message, *, turn: int, now: int, calls: dict[str, str]) -> None:
@@ -88,7 +93,7 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
         # All are worth the same, so of so many only the first by name will stay: the rest need not be looked at.
         staying = set(sorted(new)[:NAMES])
         names = [name for name in names if name in table or name in staying]
-    at = 0
+    at, stood = 0, []
     for name in names:
         known = table.get(name)
         if known is not None and given:
@@ -98,22 +103,22 @@ def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, 
             continue
         # Names come in the order in which they stand there.
         at = text.find(name, at)
-        line = _line_around(name, text, at)
+        stood.append((name, at))
         if known is None:
-            table[name] = Noted(line, source, turn, now, asked, said, called, given)
+            table[name] = Noted("", source, turn, now, asked, said, called, given)
         else:
             table[name] = Noted(
-                line,
-                source,
-                turn,
-                now,
-                known.asked + asked,
-                known.said + said,
-                known.called + called,
-                known.given,
+                "", source, turn, now, known.asked + asked, known.said + said, known.called + called, known.given
             )
     if full:
         _clear(table, now)
+    for name, at in stood:
+        entry = table.get(name)
+        if entry is not None:
+            # Only of names that stay: most of a long text's do not.
+            table[name] = Noted(
+                _line_around(name, text, at), source, turn, now, entry.asked, entry.said, entry.called, entry.given
+            )
 
 
 def _clear(table: dict[str, Noted], now: int) -> None:
@@ -121,20 +126,22 @@ def _clear(table: dict[str, Noted], now: int) -> None:
     fading: dict[int, float] = {}
     ranked = []
     for name, entry in table.items():
-        fade = fading.get(entry.last)
+        last = entry.last
+        fade = fading.get(last)
         if fade is None:
-            fade = fading[entry.last] = _fade(now, entry.last)
+            fade = fading[last] = _fade(now, last)
         if entry.asked or entry.said or entry.called:
             ranked.append((-entry.named * fade, name))
         else:
-            ranked.append((-_GIVEN * min(entry.given, 4) * fade, name))
+            ranked.append((_BY_TOOLS[given if (given := entry.given) < _MOST_GIVEN else _MOST_GIVEN] * fade, name))
     ranked.sort()
     for _, name in ranked[NAMES:]:
         del table[name]
 
 
-_GIVEN = 0.3
-"""What it is worth that a tool named something."""
+_GIVEN, _MOST_GIVEN = 0.3, 4
+"""What it is worth that a tool named something, and how often at the most."""
+_BY_TOOLS = [-_GIVEN * times for times in range(_MOST_GIVEN + 1)]
 
 
 def _fade(now: int, last: int) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -35,18 +35,29 @@ _MARK_ROOM = 100
 EXPANDED = by_sash("expanded ")[:-1]
 """How an answer begins that gives back what was shortened: it is not shortened behind its own back."""
 
-_numbered = r"^[ \t]*(?:\d+[ \t]*[→:|\t][ ]?)?[ \t]*"
+# Each is looked for from a literal on, which is found at the speed of the machine: words, or the start of a line.
+_numbered = r"\n[ \t]*+(?:\d++(?:[ \t]*+[→:|]|[ ]*+\t)[ \t]*+)?"
 _failure = re.compile(
     r"\b(?:errors?|failed|failures?|fatal|exception|traceback|panic(?:ked)?|assert\w*error|segfault|undefined|cannot"
-    r"|denied|not found|no such)\b|^E {2,}|^\s*[✗✘×]",
-    re.IGNORECASE | re.MULTILINE,
+    r"|denied|not found|no such)\b",
+    re.IGNORECASE,
 )
-_diff = re.compile(r"^(?:diff --git |@@ |\+\+\+ |rename |deleted file|new file)", re.MULTILINE)
+_FAILURES = (
+    "error", "failed", "failure", "fatal", "exception", "traceback", "panic", "assert", "segfault", "undefined",
+    "cannot", "denied", "not found", "no such",
+)  # fmt: skip
+"""How each of those begins."""
+_PYTEST = "\ne  "
+"""How a line begins that tells what a test found wrong, in small letters."""
+_CROSSES = "✗✘×"
+_crossed = re.compile(rf"[^\S\n]*[{_CROSSES}]")
+_ODD = "\u017f\u212a\u0131\u0130"
+"""Letters that are others of the alphabet where case is ignored."""
+_diff = re.compile(r"\n(?:diff --git |@@ |\+\+\+ |rename |deleted file|new file)")
 _definition = re.compile(
-    _numbered + r"(?:(?:export|default|pub|public|private|protected|static|abstract|async|final)\s+){0,4}"
+    _numbered + r"(?:(?:(?:export|default|pub|public|private|protected|static|abstract|async|final)\s+){0,4}"
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|describe|CREATE)\b"
-    r"|" + _numbered + r"#{1,4}\s\S",
-    re.MULTILINE,
+    r"|#{1,4}\s\S)"
 )
 _entry = re.compile(r"[^\s:]*[/.][^\s:]*|[d-][rwx-]{9}.*")
 
@@ -124,26 +135,27 @@ def _by_lines(lines: Sequence[str], handle: str, most: int) -> str:
     room = most - len(head) - len(tail)
     if room < 0 or total == len(lines) <= HEAD_LINES + TAIL_LINES:
         return ""
-    between = "\n".join(lines[HEAD_LINES:-TAIL_LINES]) if tail else ""
     left_out = _mark(f"{total - min(len(lines), HEAD_LINES + TAIL_LINES):,} lines", handle)
-    return "\n".join([head, left_out, *_telling(between, room, numbered=numbered), *([tail] if tail else [])])
+    if not tail:
+        return f"{head}\n{left_out}"
+    return "\n".join([head, left_out, *_telling(lines[HEAD_LINES:-TAIL_LINES], room, numbered=numbered), tail])
 
 
 MOSTLY_NEW = 0.7
 """Where fewer of the lines are new, equal ones in a row are folded."""
 
 
-def _telling(text: str, room: int, *, numbered: bool) -> list[str]:
+def _telling(lines: Sequence[str], room: int, *, numbered: bool) -> list[str]:
     """Lines of the middle that tell most about it, with their numbers; spread over it where there are too many."""
-    if entries := _entries(text):
+    if entries := _entries(lines):
         return [entries] if len(entries) < room else []
-    total = text.count("\n") + 1
-    for kind in (_failure, _diff, _definition):
-        starts = dict.fromkeys(text.rfind("\n", 0, found.end()) + 1 for found in kind.finditer(text))
+    text = "\n".join(["", *lines])
+    for starts_of in (_failing, _changing, _defining):
+        starts = starts_of(text)
         # What nearly every line says tells nothing.
-        if not starts or len(starts) > MOST_TELLING * total:
+        if not starts or len(starts) > MOST_TELLING * len(lines):
             continue
-        told, number, before = [], HEAD_LINES + 1, 0
+        told, number, before = [], HEAD_LINES, 0
         for start in starts:
             number += text.count("\n", before, start)
             before, end = start, text.find("\n", start)
@@ -157,14 +169,60 @@ def _telling(text: str, room: int, *, numbered: bool) -> list[str]:
     return []
 
 
+def _failing(text: str) -> list[int]:
+    """Where the lines start that tell of a failure."""
+    # One letter for each: what is found in it stands at the same place in the text.
+    plain = text.encode("ascii", "replace").lower().decode()
+    starts = set(_found(plain, _PYTEST))
+    for word in _FAILURES:
+        at = plain.find(word)
+        while at >= 0:
+            if _failure.match(text, at):
+                starts.add(text.rfind("\n", 0, at) + 1)
+                at = text.find("\n", at)
+            at = plain.find(word, at + 1) if at >= 0 else at
+    if not text.isascii():
+        starts |= _failing_oddly(text)
+    return sorted(starts)
+
+
+def _found(text: str, start: str) -> Iterator[int]:
+    """Where the lines are that start like this."""
+    at = text.find(start)
+    while at >= 0:
+        yield at + 1
+        at = text.find(start, at + 1)
+
+
+def _failing_oddly(text: str) -> set[int]:
+    """Lines with a cross before them, and with words whose letters have another case than one would think."""
+    starts: set[int] = set()
+    if any(mark in text for mark in _CROSSES):
+        starts.update(at for at in _found(text, "\n") if _crossed.match(text, at))
+    if any(letter in text for letter in _ODD):
+        starts.update(text.rfind("\n", 0, found.end()) + 1 for found in _failure.finditer(text))
+    return starts
+
+
+def _changing(text: str) -> list[int]:
+    """Where the lines start that tell which file and which part of it a diff changes."""
+    return [found.start() + 1 for found in _diff.finditer(text)]
+
+
+def _defining(text: str) -> list[int]:
+    """Where the lines start that define something, or are headings."""
+    return list(dict.fromkeys(text.rfind("\n", 0, found.end()) + 1 for found in _definition.finditer(text)))
+
+
 MOST_TELLING = 0.5
 
 
-def _entries(text: str) -> str:
+def _entries(lines: Sequence[str]) -> str:
     """Of a listing: how many entries are in which folder."""
-    paths = [line.strip() for line in text.split("\n")]
-    for few in (paths[:SAMPLE], paths):
-        if sum(_entry.fullmatch(path) is not None for path in few) < MOSTLY_ENTRIES * len(few):
+    paths: list[str] = []
+    for few in (lines[:SAMPLE], lines):
+        paths = [line.strip() for line in few]
+        if sum(_entry.fullmatch(path) is not None for path in paths) < MOSTLY_ENTRIES * len(paths):
             return ""
     folders = Counter(path.rpartition("/")[0] or "." for path in paths)
     most = sorted(folders.items(), key=lambda pair: (-pair[1], pair[0]))[:FOLDERS]
