@@ -48,7 +48,7 @@ SIZES = [
 ]
 AT_LEAST_ONE = ["window", "min_turns", "body_bytes", "max_chars"]
 SHARES = ["trigger_share", "keep_share", "soft_share"]
-SWITCHES = ["adaptive", "keep_first", "alternate", "breakpoints"]
+SWITCHES = ["adaptive", "keep_first", "alternate", "breakpoints", "flat"]
 CHOICES = ["order", "check", "replace"]
 OTHERS = ["cache_seconds", "counter", "budget", "prices"]
 PARTS = [

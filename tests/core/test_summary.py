@@ -138,6 +138,15 @@ def test_a_flat_prompt_shows_the_summary() -> None:
     assert text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
 
 
+def test_a_flat_prompt_has_a_summary_of_turns_that_it_still_shows() -> None:
+    fold = fold_of(Script().turn().turn().turn(), Policy.recent(turns=5))
+    fold.offer(summary(50, 3))
+    frame = fold.compact()
+    assert frame is not None
+    assert (frame.summary, frame.boundary, frame.reason) == (50, 0, "compact")
+    assert len(fold.turns) == 3
+
+
 def test_an_explanation_tells_of_generations_and_of_what_was_lost() -> None:
     fold = fold_of(turns_of(*[300] * 6), SMALL)
     fold.offer(summary(50, fold.frame.boundary, generation=3, removed=2, lines=1))

@@ -293,17 +293,3 @@ def test_a_summary_that_its_turns_do_not_support_is_refused(server: Running) -> 
     refused = server.ask("POST", f"/v1/threads/{place}/summary/rebuild", {})
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "CONFLICT")
     assert server.get(f"/v1/threads/{place}/summaries")["revisions"] == []
-
-
-def test_under_seed_004_compact_has_the_provider_write_the_summary(server: Running) -> None:
-    place = thread(server, policy="recent")
-    said(server, place, "the deadline is friday")
-    done = server.post(f"/v1/threads/{place}/compact", {"maxSummaryChars": 60})
-    assert done["summary"]
-    assert done["summaryChars"] == len(done["summary"]) <= 60
-    assert done["boundary"] <= 1
-    assert done["summary"] in server.get(f"/v1/threads/{place}/request")["request"]["prompt"]
-    turns = server.get(f"/v1/threads/{place}/history?includeInternal=true")["turns"]
-    assert [turn["isInternal"] for turn in turns] == [False, True]
-    said(server, place, "and now?")
-    assert done["summary"] in server.get(f"/v1/threads/{place}/request")["request"]["prompt"]

@@ -393,7 +393,7 @@ class Fold:
 
     def _stand(self, frame: Frame) -> None:
         """The frame is in force, with the newest summary of turns that have all left by then."""
-        found = newest_within(self.summaries, frame.boundary)
+        found = self._standing_summary(frame.boundary)
         if self._input is not None and self._input[1] < frame.at - 1:
             self._settle()
         self._standing = None
@@ -401,13 +401,17 @@ class Fold:
         self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
         self.past.frames.append(self.frame)
 
+    def _standing_summary(self, boundary: int) -> Summary | None:
+        """A flat prompt has its summary beside its recent turns, whether or not those have left (seed 004)."""
+        return newest_within(self.summaries, None if self.policy.flat else boundary)
+
     # What commands do.
 
     def compact(self) -> Frame | None:
         """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
         self.suspended = False
         frame = self.slide("compact", low=self.compact_mark())
-        if frame is None and newest_within(self.summaries, self.frame.boundary) != self.summary:
+        if frame is None and self._standing_summary(self.frame.boundary) != self.summary:
             # A summary that waits is reason enough, where it is the user's own command.
             return self.reframe("compact")
         return frame

@@ -86,6 +86,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     body_bytes: int = 30_000_000
     max_chars: int = 20_000
     """The most characters of a `flat` prompt."""
+    flat: bool = False
+    """A server sends the thread as one `flat` prompt: no system prompt, no tools, a summary beside recent turns."""
     alternate: bool = False
     """Merge consecutive messages of one role, for strict chat templates."""
     breakpoints: bool = False
@@ -178,6 +180,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             min_turns=1,
             recent_turns=turns,
             max_chars=max_chars,
+            flat=True,
             replace="nothing",
             **_NO_LADDER,
         )

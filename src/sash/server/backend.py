@@ -81,8 +81,8 @@ class Backend:
         return id_of(ThreadRow(id=thread.id, tenant=thread.tenant, name=thread.name))
 
     def wire_of(self, thread: Thread) -> str:
-        """How its requests are written: one prompt of text where its policy keeps recent turns only, as seed 004."""
-        return "flat" if thread.setup.policy.recent_turns else self.answering.usual.wire
+        """How its requests are written: one prompt of text where its policy says so, as seed 004 has it."""
+        return "flat" if thread.setup.policy.flat else self.answering.usual.wire
 
     def request_of(self, prepared: Prepared, provider: Provider) -> Mapping[str, Any]:
         """The request as the provider takes it; a flat prompt is said by the user."""

@@ -60,6 +60,7 @@ async def create_thread(asked: Asked[NewThread, None]) -> ThreadShape:
     def work() -> ThreadShape:
         name = body.thread_id or (new_id() if not key else id_for(key, msgspec.json.encode(body)))
         policy = policy_of(backend.setup, body) or backend.setup.policy
+        _refuse_unsent(policy, bool(body.system), bool(body.tools))
         known = backend.store.find(tenant, name)
         if known is not None:
             if body.thread_id or not key:
@@ -94,6 +95,17 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
     if asked.policy is None and not given:
         return None
     return policy_from({name: getattr(base, name) for name in Policy.__struct_fields__} | given)
+
+
+def _refuse_unsent(policy: Policy, system: bool, tools: bool) -> None:
+    """What would never be sent is not taken."""
+    had = [name for name, given in (("a system prompt", system), ("tools", tools)) if given]
+    if policy.flat and had:
+        raise Fault(
+            "INVALID_ARGUMENT",
+            f"under this policy the thread is one prompt of text, which has no place for {' and '.join(had)}; "
+            "leave them out, or take another policy",
+        )
 
 
 async def list_threads(asked: Asked[None, ListQuery]) -> ThreadList:
@@ -131,6 +143,9 @@ async def change_thread(asked: Asked[ChangedThread, None]) -> ThreadShape:
         thread = backend.handles.of(row)
         policy = policy_of(backend.setup, body, thread.setup.policy)
         if policy is not None or body.model is not None or body.system is not None or body.tools is not None:
+            system = thread.setup.system if body.system is None else body.system
+            tools = thread.setup.tools if body.tools is None else body.tools
+            _refuse_unsent(policy or thread.setup.policy, bool(system), bool(tools))
             frame = thread.configure(model=body.model, policy=policy, system=body.system, tools=body.tools)
             if frame is not None:
                 backend.metrics.slides.add(frame.reason)

@@ -108,6 +108,7 @@ _HELP: dict[str, tuple[Kind, str]] = {
     "step_digest_tokens": ("number", "The most that the digest of a turn's oldest steps may take."),
     "body_bytes": ("number", "The most bytes of a request."),
     "max_chars": ("number", "The most characters of a flat prompt."),
+    "flat": ("switch", "A server sends the thread as one prompt of text: no system prompt, no tools."),
     "alternate": ("switch", "Merge consecutive messages of one role, for strict chat templates."),
     "breakpoints": ("switch", "Place Anthropic's cache breakpoints where they pay."),
     "budget": ("table", "What each source may have: a table of share or tokens, floor, ceiling."),

@@ -56,10 +56,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     first: int = 0
     """The first turn that the summary stands for."""
     cap_tokens: int
+    cap_characters: int | None = None
     replaced_tokens: int = 0
-    """What all the turns took that it stands for: it has to be smaller."""
+    """What all the turns took that it stands for: it has to be smaller. 0: they stay, so it need not be."""
     passes: int | None = None
     """At most so many; None: as many as the summarizer makes."""
+
+    def is_within(self, text: str) -> bool:
+        """Whether a text has no more characters than there may be."""
+        return self.cap_characters is None or len(text) <= self.cap_characters
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +166,7 @@ class Summarizer:
         bounds = Bounds(
             first=asked.first,
             end=end,
-            fits=lambda whole: self._count(whole) <= asked.cap_tokens,
+            fits=lambda whole: self._count(whole) <= asked.cap_tokens and asked.is_within(whole),
             smaller=lambda whole: most is None or self._count(whole) < most,
         )
         return verified(text, evidence, bounds, carried=carried)

@@ -40,8 +40,9 @@ def edited(replay: Replay, seq: int, text: str) -> Draft:
 
 def reverted(replay: Replay, seq: int, revision: int, log: Log) -> Draft:
     """An older revision is the newest again."""
+    fold = replay.window.fold
     for summary in revisions_of(log):
-        if summary.seq == revision and summary.end <= replay.window.fold.frame.boundary:
+        if summary.seq == revision and (fold.policy.flat or summary.end <= fold.frame.boundary):
             return _by_user(replay, seq, summary)
     raise NotFound("revision of the summary", revision)
 

@@ -8,6 +8,7 @@ from threading import Event as Flag
 import msgspec
 
 from sash.core.event import Event
+from sash.core.fold import Fold
 from sash.core.summary import SUMMARY_SHARE, Summary
 from sash.errors import Conflict, SummaryRejected, ThreadMoved
 from sash.store import Entry, Lease
@@ -34,6 +35,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Turns before this one are to be covered."""
     cap_tokens: int
     """For what the model writes."""
+    live: bool = False
+    """Whether it stands beside turns that stay in the window."""
 
     @property
     def covered(self) -> int:
@@ -41,22 +44,43 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if self.previous is None else self.previous.end
 
 
-def read_thread(tail: Tail, *, end: int | None = None) -> Reading:
-    """What is known of a thread whose turns before `end` are to be covered; left out: those that have left."""
+def read_thread(tail: Tail, *, end: int | None = None, live: bool = False) -> Reading:
+    """
+    What is known of a thread whose turns before `end` are to be covered; left out: those that have left.
+
+    `live`: all that have been answered, also those that stay in the window.
+    """
     fold = tail.current().window.fold
     previous = fold.summaries[-1] if fold.summaries else None
     kept = fold.counter.text(previous.kept).value if previous is not None and previous.kept else 0
-    target = fold.frame.boundary if end is None else min(end, max(fold.turns, default=0))
+    newest = max(fold.turns, default=0)
+    target = fold.frame.boundary if end is None else min(end, newest)
+    if live:
+        target = newest + _is_answered(fold)
     return Reading(
         seq=tail.seq,
         previous=previous,
         end=max(target, 0 if previous is None else previous.end),
         cap_tokens=int(fold.limits.summary * SUMMARY_SHARE) - kept,
+        live=live,
     )
 
 
+def _is_answered(fold: Fold) -> bool:
+    """Whether the newest turn is over, as far as anybody knows."""
+    newest = next(reversed(fold.turns.values()), None)
+    said = [] if newest is None else list(newest.messages())
+    return bool(said) and said[-1].message.role == "assistant" and not fold.placing.calls_open
+
+
 def write_summary(
-    tail: Tail, summarizer: Summarizer, reading: Reading, *, anew: bool = False, cancelled: Flag | None = None
+    tail: Tail,
+    summarizer: Summarizer,
+    reading: Reading,
+    *,
+    anew: bool = False,
+    most_characters: int | None = None,
+    cancelled: Flag | None = None,
 ) -> Summary:
     """
     The next revision of a thread's summary, not published yet.
@@ -73,11 +97,16 @@ def write_summary(
         turns=turns,
         previous=old,
         cap_tokens=reading.cap_tokens,
-        replaced_tokens=sum(turn.tokens for turn in turns) + (summarizer.counter.text(old).value if old else 0),
+        cap_characters=most_characters,
+        replaced_tokens=0 if reading.live else sum(turn.tokens for turn in turns) + _tokens(summarizer, old),
         passes=ALL_PASSES if anew else None,
     )
     written = summarizer.summarize(asked, _evidence(tail.log, turns), cancelled=cancelled)
     return _revision(written, reading, anew=anew)
+
+
+def _tokens(summarizer: Summarizer, text: str) -> int:
+    return summarizer.counter.text(text).value if text else 0
 
 
 def _revision(written: Written, reading: Reading, *, anew: bool) -> Summary:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import count
+from threading import Event as Flag
 from threading import RLock
 from types import TracebackType
 from typing import Any, Protocol
@@ -472,16 +473,29 @@ class Thread:
         """The revisions of its summary, oldest first: who wrote each, what it covers, and what it lost on the way."""
         return revisions_of(self._log)
 
-    def summarize(self, summarizer: Summarizer, *, anew: bool = False) -> Summary:
+    def summarize(
+        self,
+        summarizer: Summarizer,
+        *,
+        anew: bool = False,
+        live: bool = False,
+        most_characters: int | None = None,
+        cancelled: Flag | None = None,
+        at: float | None = None,
+    ) -> Summary:
         """
         Asks for a summary of what has left now, and waits for it; with `anew` from the turns themselves.
 
-        Raises `ProviderError` or `SummaryRejected`, and then everything is as it was. The summary
-        enters with the next frame; `compact` makes one.
+        `live`: of all that was answered, also of what stays in the window, for a `flat` prompt. Raises
+        `ProviderError` or `SummaryRejected`, and then everything is as it was. The summary enters with the
+        next frame; `compact` makes one. Setting `cancelled` in another thread ends it with `CancelledError`.
         """
         tail = Tail(self._log, self._tail.origin)
-        reading = read_thread(tail)
-        return publish(tail, write_summary(tail, summarizer, reading, anew=anew), reading, lease=None, at=None)
+        reading = read_thread(tail, live=live)
+        summary = write_summary(
+            tail, summarizer, reading, anew=anew, most_characters=most_characters, cancelled=cancelled
+        )
+        return publish(tail, summary, reading, lease=None, at=at)
 
     def edit_summary(self, text: str) -> Frame:
         """The user's own words take the place of the summary; no model changes them later."""
