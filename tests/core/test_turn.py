@@ -106,7 +106,7 @@ def test_a_request_may_follow_the_user_and_the_last_result_of_a_step() -> None:
         ("x" * 41, "x" * 40),
         ("x" * 39 + " y", "x" * 39),
         ("", ""),
-        (" " * 2000 + "x", ""),
+        (" " * 2000 + "x", "x"),
     ],
 )
 def test_a_title_is_the_first_line_cut_at_40(text: str, title: str) -> None:

@@ -93,6 +93,8 @@ def claude_code(path: Path) -> Golden:
         if record["type"] == "assistant" and not record.get("isApiErrorMessage"):
             tally.messages += message.get("id") is None or message["id"] not in ids
             ids.add(message.get("id"))
+        elif record["type"] == "user" and not results and said_by_program(content):
+            ids.clear()
         elif record["type"] == "user" and (results or not record.get("isMeta")):
             tally.messages += 1
             tally.turns += not results
@@ -105,6 +107,13 @@ def claude_code(path: Path) -> Golden:
         parts = [part for block in results if isinstance(block.get("content"), list) for part in block["content"]]
         tally.damaged += any(isinstance(part.get("source"), str) for part in parts)
     return tally.golden()
+
+
+def said_by_program(content: Any) -> bool:
+    """Whether Claude Code itself wrote a user's line: what it did, or what a command printed."""
+    texts = [content] if isinstance(content, str) else [block.get("text") or "" for block in content]
+    begins = ("[Request interrupted by user", "<local-command-stdout>", "<bash-stdout>", "Caveat: The messages below")
+    return all(text.startswith(begins) for text in texts)
 
 
 def pi(path: Path) -> Golden:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
+from sash.core.aside import as_typed, is_aside
 from sash.core.message import Message, Opaque, Text, ToolResult
 
 State = Literal["open", "complete", "interrupted"]
@@ -16,6 +18,8 @@ SYSTEM = -1
 
 TITLE_LENGTH = 40
 _TITLE_REACH = 1_000
+_tags = re.compile(r"</?[A-Za-z][^<>]*>")
+_tag_alone = re.compile(r"<[A-Za-z][^<>\n]*>[ \t]*\n")
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
@@ -105,7 +109,8 @@ class Placing(msgspec.Struct):
             return Placed(self.turn, True, not self.waits)
         if role in ("system", "developer") and not self.turn:
             return Placed(SYSTEM)
-        return Placed(self._current())
+        # The model may be asked because of an aside alone: a task in the background has ended.
+        return Placed(self._current(), False, not self.waits and _is_aside(message))
 
     def _add_assistant(self, message: Message) -> Placed:
         turn = self._current()
@@ -204,27 +209,41 @@ def group(messages: Iterable[Message]) -> tuple[Turn, ...]:
 
 
 def wrote(message: Message) -> bool:
-    """Whether the user wrote something in it: results alone, and words of sash's own, are not the user's."""
+    """Whether the user wrote something in it: results alone, asides, and words of sash's own, are not the user's."""
     if message.role != "user" or message.written_by_sash:
         return False
     for block in message.blocks:
-        if type(block) is not ToolResult and not (type(block) is Opaque and block.closes):
+        if type(block) is Text:
+            if not is_aside(block.text):
+                return True
+        elif type(block) is not ToolResult and not (type(block) is Opaque and block.closes):
             return True
     return False
 
 
+def _is_aside(message: Message) -> bool:
+    """Whether a message in which the user wrote nothing says something in their name."""
+    spoke = message.role == "user" and any(type(block) is Text for block in message.blocks)
+    return spoke and not message.written_by_sash
+
+
 def title_of(message: Message) -> str:
-    """Its first line, cut at 40 characters."""
-    for block in message.blocks:
-        if type(block) is Text and (line := first_line(block.text)):
+    """The first line of what was said in it, cut at 40 characters; of asides alone, theirs."""
+    texts = [block.text for block in message.blocks if type(block) is Text]
+    for text in texts:
+        if line := first_line(as_typed(text)):
             return line
-    return ""
+    return next((line for text in texts if (line := first_line(_tags.sub(" ", text[:_TITLE_REACH])))), "")
 
 
 def first_line(text: str) -> str:
     """The first line of a text that says anything, cut at 40 characters."""
     # Words may be megabytes long: only their beginning is looked at.
-    lines = text[:_TITLE_REACH].lstrip()[: TITLE_LENGTH + 1].splitlines()
+    beginning = text[:_TITLE_REACH].lstrip()
+    if beginning.startswith("<") and (tag := _tag_alone.match(beginning)):
+        # A program has put the words between tags: the first of these says nothing.
+        beginning = beginning[tag.end() :].lstrip() or beginning
+    lines = beginning[: TITLE_LENGTH + 1].splitlines()
     return lines[0][:TITLE_LENGTH].rstrip() if lines else ""
 
 

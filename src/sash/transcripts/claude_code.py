@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from sash.core.message import Message
+from sash.core.turn import wrote
 from sash.errors import InvalidMessage
 from sash.transcripts import spoken
 from sash.transcripts.about import About
@@ -30,6 +31,9 @@ WIRE = "anthropic"
 SYNTHETIC = "<synthetic>"
 """The model's name on messages that the program wrote itself."""
 IDS_KEPT = 4_096
+_ASIDES = (b"<", b"[Request ", b"Caveat: ")
+_ASIDE_REACH = 200
+"""Bytes in which a message shows that it may be an aside: most show that they are none."""
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -175,7 +179,18 @@ def _typed(line: _Line) -> bool:
     if line.type != "user" or line.is_meta or line.is_compact_summary or line.message is None:
         return False
     content = bytes(line.message.content)
-    return content[:1] == b'"' or b'"tool_result"' not in content
+    if content[:1] != b'"' and b'"tool_result"' in content:
+        return False
+    beginning = content[:_ASIDE_REACH]
+    return not any(mark in beginning for mark in _ASIDES) or not _is_aside(line.message.content)
+
+
+def _is_aside(content: msgspec.Raw) -> bool:
+    """Whether the program speaks in it, in the user's name."""
+    try:
+        return not wrote(spoken.anthropic("user", content))
+    except InvalidMessage:
+        return False
 
 
 class _Step:
@@ -296,7 +311,8 @@ class _Reading:
             return
         yield from self._flushed()
         yield from self._boundary(None)
-        yield self._entry(record, spoken.anthropic("user", content))
+        message = spoken.anthropic("user", content)
+        yield self._entry(record, message, kind="message" if wrote(message) or not message.blocks else "injected")
 
     def _bare(self, record: Record[_Line]) -> Iterator[Entry]:
         """A call, or a result, on a line of its own, as the first versions wrote them: neither has an id."""

@@ -7,12 +7,12 @@ file has no items of that kind. Bare items, as the first versions wrote them, ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from sash.core.aside import is_aside
 from sash.core.message import Message, Text
 from sash.errors import InvalidMessage
 from sash.transcripts import spoken
@@ -28,11 +28,6 @@ NAME = "codex"
 WIRE = "openai-responses"
 USERS_KEPT = 200
 
-_INJECTED = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|subagent_notification"
-    r"|collaboration_mode|skill|recommended_plugins|apps_instructions|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
-)
-"""How words begin that the program says in the user's name."""
 _UNSENT = frozenset({"ghost_snapshot"})
 _INTERNAL = ("internal_chat_message_metadata_passthrough", "metadata")
 
@@ -316,9 +311,9 @@ def _output(raw: msgspec.Raw | None) -> bytes:
 
 
 def _injected(message: Message) -> bool:
-    """Whether the program said it in the user's name: each of its texts begins as such words do."""
+    """Whether the program said it in the user's name: each of its texts is an aside."""
     texts = [block.text for block in message.blocks if type(block) is Text]
-    return bool(texts) and all(_INJECTED.match(text) for text in texts)
+    return bool(texts) and all(map(is_aside, texts))
 
 
 def _retold(message: Message) -> Message:
