@@ -19,6 +19,7 @@ run: $(ENV)/ready  ## the server with its page at http://127.0.0.1:7274; make ru
 	@$(BIN)/sash $(or $(ARGS),serve --log-level warning)
 
 test: $(ENV)/ready  ## all tests; core and wire must be covered branch by branch
+	@$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 2 --cov $(ARGS)
 
 soak: $(ENV)/ready  ## the slow runs: crashes, crowds, long random threads, every request of every session

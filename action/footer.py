@@ -23,7 +23,7 @@ SECONDS = 30
 NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
 
 
-class Stop(Exception):  # noqa: N818 - it ends the step
+class Stop(Exception):
     """The step fails, for a reason that is shown on the run's page."""
 
 

@@ -18,6 +18,7 @@ from bench.histories import Said
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.transcripts import open_transcript
 
+SPEAK = ("user", "assistant", "tool")
 DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
@@ -43,7 +44,7 @@ def agents() -> dict[str, list[Said]]:
 
 def _messages(path: Path, part: str = "") -> list[Message]:
     entries = open_transcript(path, part=part).messages()
-    return [entry.message for entry in entries if entry.kind == "message"]
+    return [entry.message for entry in entries if entry.kind in ("message", "injected") and entry.message.role in SPEAK]
 
 
 def _settled(messages: Iterable[Message]) -> list[Said]:

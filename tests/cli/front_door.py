@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -104,34 +105,74 @@ def on_terminal(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Ran:
-    """On a terminal; what it prints to stderr is shown there too."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    with subprocess.Popen(
-        [SASH, *words],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=cwd or home,
-        env=environment(home, **(env or {})),
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
+    """The installed command on a terminal; what it prints to stderr is shown there too."""
+    with _Terminal(width, typed) as terminal:
+        process = subprocess.Popen(
+            [SASH, *words],
+            stdin=terminal.theirs,
+            stdout=terminal.theirs,
+            stderr=terminal.theirs,
+            cwd=cwd or home,
+            env=environment(home, **(env or {})),
+            start_new_session=True,
+        )
+        code = process.wait(PATIENCE)
+    return Ran(code, terminal.shown(), "")
+
+
+def here_on_terminal(
+    *words: str | Path, home: Path, width: int = 80, typed: bytes = b"", env: Mapping[str, str] | None = None
+) -> Ran:
+    """The same terminal without a process of its own: where many commands are looked at."""
+    with (
+        _Terminal(width, typed) as terminal,
+        mock.patch.dict(os.environ, environment(home, **(env or {})), clear=True),
+        mock.patch.object(sys, "stdin", os.fdopen(os.dup(terminal.theirs), "r")) as stdin,
+        os.fdopen(os.dup(terminal.theirs), "w") as out,
+        os.fdopen(os.dup(terminal.theirs), "w") as err,
+        chdir(home),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code = main([str(word) for word in words])
+        stdin.close()
+    return Ran(code, terminal.shown(), "")
+
+
+class _Terminal:
+    """A pseudo-terminal of some width, and somebody who looks at it."""
+
+    def __init__(self, width: int, typed: bytes) -> None:
+        self._ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
         if typed:
-            os.write(ours, typed)
-        shown = bytearray()
+            os.write(self._ours, typed)
+        self._shown = bytearray()
+        self._looking = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> _Terminal:
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.theirs)
+        self._looking.join(PATIENCE)
+        os.close(self._ours)
+
+    def _look(self) -> None:
         while True:
             try:
-                piece = os.read(ours, 1 << 16)
+                piece = os.read(self._ours, 1 << 16)
             except OSError:
                 # Linux says that the other side is gone by an error.
-                break
+                return
             if not piece:
-                break
-            shown += piece
-        code = process.wait(PATIENCE)
-    os.close(ours)
-    return Ran(code, shown.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), "")
+                return
+            self._shown += piece
+
+    def shown(self) -> str:
+        """All that it showed."""
+        return self._shown.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
 
 
 def plain(text: str) -> str:

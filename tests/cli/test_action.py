@@ -52,7 +52,7 @@ class _Answering(BaseHTTPRequestHandler):
     def _said(self) -> Any:
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
 
-    def do_GET(self) -> None:  # noqa: N802 - the server's name for it
+    def do_GET(self) -> None:
         address, _, query = self.path.partition("?")
         assert address == ISSUE
         assert self.headers["Authorization"] == "Bearer a-token"
@@ -66,14 +66,14 @@ class _Answering(BaseHTTPRequestHandler):
         link = f'<{self.server.address}{ISSUE}?per_page=100&page={page + 1}>; rel="next"' if more else ""
         self._answer([{"id": number, "body": body or None} for number, body in found], link=link)
 
-    def do_POST(self) -> None:  # noqa: N802 - likewise
+    def do_POST(self) -> None:
         assert self.path == ISSUE
         number = max(self.server.comments) + 1
         self.server.comments[number] = self._said()
         self.server.asked.append("POST")
         self._answer({"id": number}, status=201)
 
-    def do_PATCH(self) -> None:  # noqa: N802 - likewise
+    def do_PATCH(self) -> None:
         address, _, number = self.path.rpartition("/")
         assert address == COMMENT
         self.server.comments[int(number)] = self._said()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
+import pty
+import struct
+import termios
 
 import pytest
 from hypothesis import given
@@ -10,7 +15,7 @@ from hypothesis import strategies as st
 
 from sash.cli.characters import clean, clean_lines, columns_of, speaks_ascii
 from sash.cli.progress import PATIENCE, Progress
-from sash.cli.screen import Screen, screen_of
+from sash.cli.screen import Screen, screen_of, wrapped
 from sash.cli.table import Cell, Column, print_table
 
 
@@ -130,6 +135,30 @@ def test_a_screen_is_as_wide_as_it_says() -> None:
     assert screen_of(io.StringIO(), {"COLUMNS": "100"}).width == 100
     assert screen_of(io.StringIO(), {"COLUMNS": "3"}).width == 20
     assert screen_of(io.StringIO(), {"COLUMNS": "x"}).width == 80
+
+
+def test_words_are_broken_where_the_screen_ends() -> None:
+    assert wrapped("one two three", 7) == ["one two", "three"]
+    assert wrapped("seventeen", 4) == ["seve", "ntee", "n"]
+    assert wrapped("a seventeen", 4) == ["a", "seve", "ntee", "n"]
+    assert wrapped("中文 字符", 5) == ["中文", "字符"]
+    assert wrapped("中文字", 3) == ["中", "文", "字"]
+    assert wrapped("", 9) == [""]
+
+
+def test_a_screen_is_as_wide_as_its_own_terminal() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 57, 0, 0))
+    with os.fdopen(theirs, "w") as stream:
+        assert screen_of(stream, {}).width == 57
+    os.close(ours)
+
+
+@given(words=st.text(st.characters(codec="utf-8"), max_size=60), columns=st.integers(2, 30))
+def test_no_line_of_a_paragraph_is_wider_than_it_may_be(words: str, columns: int) -> None:
+    lines = wrapped(clean(words), columns)
+    assert all(columns_of(line) <= columns for line in lines)
+    assert "".join("".join(lines).split()) == "".join(clean(words).split())
 
 
 def test_an_ascii_screen_draws_with_what_it_has() -> None:

@@ -18,7 +18,7 @@ from sash.cli.show import ShownTurns
 from sash.cli.spoken import OpenedTurn
 from sash.core.explain import Explanation
 from sash.core.pressure import Pressure
-from tests.cli.front_door import SASH, environment, here, on_terminal, piped, plain
+from tests.cli.front_door import SASH, environment, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
 
 SMALL = ("--history-tokens", "4k")
@@ -99,17 +99,19 @@ def test_messages_can_be_shown_under_their_turns(session: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("width", [80, 20])
-def test_it_fits_the_terminal(session: Path, tmp_path: Path, command: str, width: int) -> None:
-    ran = on_terminal(command, session, *SMALL, home=tmp_path, width=width)
-    assert ran.code == 0
-    assert "\x1b[" in ran.out
-    assert max(columns_of(line) for line in plain(ran.out).splitlines()) <= width
+def test_it_fits_the_terminal(session: Path, tmp_path: Path, command: str) -> None:
+    widths = (80, 40, 20)
+    shown = [here_on_terminal(command, session, *SMALL, home=tmp_path, width=width) for width in widths]
+    for width, ran in zip(widths, shown, strict=True):
+        assert ran.code == 0
+        assert "\x1b[" in ran.out
+        assert max(columns_of(line) for line in plain(ran.out).splitlines()) <= width
+    assert on_terminal(command, session, *SMALL, home=tmp_path, width=20) == shown[-1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_bare_locale_gets_ascii(session: Path, tmp_path: Path, command: str) -> None:
-    ran = piped(command, session, *SMALL, home=tmp_path, env={"LC_ALL": "C"})
+    ran = here(command, session, *SMALL, home=tmp_path, env={"LC_ALL": "C"})
     assert ran.code == 0
     assert ran.out.isascii()
 
@@ -154,7 +156,7 @@ def test_what_a_transcript_says_cannot_command_the_terminal(tmp_path: Path) -> N
     nasty = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe \x9b31m\r\nsecond"
     path = written(tmp_path / "n.jsonl", exchange(1, nasty, result=nasty, answer=nasty))
     for words in (["show"], ["show", "-v"], ["show", "--turn", "1"], ["explain", "--results"], ["context"]):
-        ran = on_terminal(words[0], path, *words[1:], home=tmp_path)
+        ran = here_on_terminal(words[0], path, *words[1:], home=tmp_path)
         assert ran.code == 0
         shown = plain(ran.out)
         assert not set(shown) & set("\x1b\x07\x9b\u202e")

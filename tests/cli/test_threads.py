@@ -16,7 +16,7 @@ from sash.cli.search import FoundMessages
 from sash.cli.show import ShownTurns
 from sash.cli.threads import ShownThreads
 from sash.thread import Fact
-from tests.cli.front_door import Ran, here, on_terminal, piped, plain
+from tests.cli.front_door import Ran, here, here_on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
 
 SMALL = ("--history-tokens", "4k", "--set", "pin_tokens=3000")
@@ -227,7 +227,7 @@ def test_what_a_handle_names_is_given_whole_or_in_part(home: Path) -> None:
 
 def test_an_expanded_text_cannot_command_a_terminal(tmp_path: Path) -> None:
     path = written(tmp_path / "n.jsonl", exchange(1, "hi", result="\x1b]0;x\x07end"))
-    assert "\\x1b]0;x\\x07end" in on_terminal("expand", path, "2.0", home=tmp_path).out
+    assert "\\x1b]0;x\\x07end" in here_on_terminal("expand", path, "2.0", home=tmp_path).out
     assert piped("expand", path, "2.0", home=tmp_path).out == "\x1b]0;x\x07end\n"
 
 
@@ -261,7 +261,7 @@ def test_every_command_works_in_a_pipe_and_on_narrow_terminals(home: Path) -> No
         assert ran.code == 0, (words, ran)
         assert "\x1b[" not in ran.out
     for words in COMMANDS:
-        ran = on_terminal(*words, home=home, width=20)
+        ran = here_on_terminal(*words, home=home, width=20)
         assert ran.code == 0, (words, ran)
         # What was asked for is given as it is; a sentence on stderr is left to the terminal.
         assert words[0] in ("expand", "fit") or fits(ran, 20), (words, ran)

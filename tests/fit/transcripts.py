@@ -25,7 +25,8 @@ History = list[dict[str, Any]]
 def history(path: Path, part: str = "") -> History:
     """What was said in a session file, as the JSON of its wire."""
     entries = open_transcript(path, part=part).messages()
-    return [json.loads(entry.message.source) for entry in entries if entry.kind == "message" and entry.message.blocks]
+    said = (entry.message for entry in entries if entry.kind in ("message", "injected") and entry.message.blocks)
+    return [json.loads(message.source) for message in said if message.role in ("user", "assistant", "tool")]
 
 
 def tau_bench(every: int = 1) -> list[History]:

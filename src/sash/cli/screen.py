@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
@@ -52,11 +50,8 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
 
     def paragraph(self, text: str, style: Style = "", *, indent: str = "") -> None:
         """Words, broken at the screen's width."""
-        wrapped = textwrap.wrap(
-            self.drawn(text), self.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-        )
-        for line in wrapped or [""]:
-            self.say(line, style)
+        for line in wrapped(self.drawn(text), self.width - len(indent)):
+            self.say(indent + line, style)
 
     def rule(self, title: str = "") -> None:
         """A line across, with a title in it."""
@@ -97,6 +92,27 @@ _ASCII = str.maketrans(
 )
 
 
+def wrapped(text: str, columns: int) -> list[str]:
+    """A text in lines that fit, broken between words; a word that is wider than a line is broken itself."""
+    lines, line, room = [], "", columns
+    for word in text.split():
+        rest = word
+        wide = columns_of(rest)
+        if line and wide + 1 > room:
+            lines.append(line)
+            line, room = "", columns
+        while wide > columns:
+            end, taken = 0, 0
+            while taken + width_of(rest[end]) <= columns or not end:
+                taken += width_of(rest[end])
+                end += 1
+            lines.append(rest[:end])
+            rest = rest[end:]
+            wide = columns_of(rest)
+        line, room = (f"{line} {rest}", room - wide - 1) if line else (rest, columns - wide)
+    return [*lines, line] if line or not lines else lines
+
+
 def screen(*, color: bool | None = None) -> Screen:
     """The screen that stdout is."""
     # Started with its output closed, a program has no stdout at all.
@@ -110,15 +126,21 @@ def screen_of(stream: TextIO, environment: Mapping[str, str], *, color: bool | N
         color = terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Screen(
         stream=stream,
-        width=_width(terminal, environment),
+        width=_width(stream if terminal else None, environment),
         color=color,
         ascii_only=speaks_ascii(stream, environment),
         terminal=terminal,
     )
 
 
-def _width(terminal: bool, environment: Mapping[str, str]) -> int:
+def _width(terminal: TextIO | None, environment: Mapping[str, str]) -> int:
     said = environment.get("COLUMNS", "")
     if said.isdecimal() and int(said) > 0:
         return max(NARROWEST, int(said))
-    return max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns) if terminal else PLAIN_WIDTH
+    if terminal is None:
+        return PLAIN_WIDTH
+    try:
+        # Of this very stream: stderr may be shown where stdout goes to a file.
+        return max(NARROWEST, os.get_terminal_size(terminal.fileno()).columns or PLAIN_WIDTH)
+    except (OSError, ValueError):
+        return PLAIN_WIDTH
