@@ -157,6 +157,16 @@ def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
     assert told.frame is not None
     assert told.frame.reason == "rewind"
     assert here("rewind", "work", "nowhere", home=home).code == 1
+    # It is told as such.
+    assert [turn.title for turn in shown(home).turns if turn.state == "rewound"] == [
+        "Request number 21",
+        "Request number 22",
+        "Request number 23",
+    ]
+    for command in ("show", "explain"):
+        ran = here(command, "work", home=home)
+        assert ran.code == 0, ran.err
+        assert "rewound" in ran.out
     # What was rewound is not exported either.
     assert here("export", "work", "--as", "claude-code", "-o", "out.jsonl", home=home).code == 0
     exported = (home / "out.jsonl").read_text()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sash.cli.count import count, guessed_wire
+from sash.cli.count import count
 from sash.counting import count_tokens
+from sash.errors import NotFound
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -105,14 +106,43 @@ def test_json_can_be_counted_as_the_words_it_is(chat: Path) -> None:
         (RESPONSES, "openai-responses"),
         (RESPONSES["input"], "openai-responses"),
         ({"input": "hi"}, "openai-responses"),
-        ([{"a": 1}], ""),
-        ({"a": 1}, ""),
-        ([1, 2], ""),
-        ("words", ""),
     ],
 )
-def test_the_wire_of_a_file_is_guessed(content: object, wire: str) -> None:
-    assert guessed_wire(json.dumps(content).encode()) == wire
+def test_the_wire_of_a_file_is_told_by_its_content(content: object, wire: str) -> None:
+    said = json.loads(run("-m", "gpt-5", "--json", stdin=json.dumps(content)).stdout)
+    assert said["total"]["value"] == count_tokens(content, model="gpt-5", wire=wire).value
+    assert said["messages"] > 0
+
+
+@pytest.mark.parametrize("content", [[{"a": 1}], {"a": 1}, [1, 2], "words"])
+def test_json_without_messages_is_text(content: object) -> None:
+    assert "by_role" not in json.loads(run("-m", "gpt-5", "--json", stdin=json.dumps(content)).stdout)
+
+
+def test_a_session_file_is_counted_by_what_was_said_in_it(tmp_path: Path) -> None:
+    place = tmp_path / "session.jsonl"
+    said: list[dict[str, Any]] = [
+        {"type": "user", "uuid": "1", "parentUuid": None, "message": {"role": "user", "content": "What is in a.py?"}},
+        {
+            "type": "assistant",
+            "uuid": "2",
+            "parentUuid": "1",
+            "message": {
+                "id": "m",
+                "role": "assistant",
+                "model": "claude-opus-4-5",
+                "content": [{"type": "text", "text": "It prints 1."}],
+            },
+        },
+    ]
+    place.write_text("\n".join(map(json.dumps, said)) + "\n", "utf-8")
+    counted = json.loads(run(str(place), "--json").stdout)
+    same = [{"role": "user", "content": "What is in a.py?"}, {"role": "assistant", "content": "It prints 1."}]
+    assert (counted["messages"], counted["turns"], counted["model"]["name"]) == (2, 1, "claude-opus-4-5")
+    assert counted["total"]["value"] == count_tokens(same, model="claude-opus-4-5", wire="anthropic").value
+    assert run(str(place), "--counter", "remote:anthropic").exit_code == 2
+    nowhere = run("no_such_thread", "--store", f"sqlite:///{tmp_path}/none.db").exception
+    assert isinstance(nowhere, NotFound)
 
 
 def test_a_wire_that_was_named_is_not_guessed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import click
@@ -12,24 +12,36 @@ import msgspec
 
 from sash.cli.answer import answer
 from sash.cli.characters import clean
-from sash.cli.options import reports
+from sash.cli.folded import Reading, Telling, tell_file
+from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.screen import Screen, screen
+from sash.cli.subject import located, subject_argument, telling_of
 from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
 from sash.counters import Choice, counter_for
 from sash.counting import Tally, ask, model_named, tally
 from sash.errors import UnknownCounter
+from sash.settings import Settings
+from sash.transcripts.sniff import format_of
+from sash.transcripts.source import Source
 from sash.wire import WIRES, Conversation, read
 
 
 class _Options(msgspec.Struct, frozen=True, kw_only=True):
-    file: Path | None
+    subject: str | None
     text: str | None
     model: str
     counter: str
     wire: str | None
     plain: bool
     as_json: bool
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """What is to be counted, and for which model."""
+
+    said: str | Conversation
+    model: str
 
 
 class CountedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +105,7 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@subject_argument(required=False)
 @click.option("-t", "--text", help="Count these words instead of a file.")
 @click.option("-m", "--model", default="", help="The model that would read it: gpt-5, anthropic/claude-opus-5, ...")
 @click.option(
@@ -101,20 +113,24 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option("--wire", type=click.Choice(sorted(WIRES)), help="How the messages are written; guessed when left out.")
 @click.option("--plain", is_flag=True, help="Count the words as they stand, also when they are JSON.")
+@from_settings(*STORED)
 @reports(Counted)
 def count(**asked: Any) -> None:
     """
-    Count the tokens of FILE, of standard input, or of --text.
+    Count the tokens of SUBJECT, of standard input, or of --text.
 
-    A JSON list of messages, a whole request body or a file with one message per line is
-    counted as it would be sent, by role and by type of block. Anything else is text. A `~`
-    marks an estimate.
+    SUBJECT is a file, a session of a tool (claude:latest, pi:2) or the name of a stored thread.
+    A session file, a JSON list of messages, a whole request body or a file with one message per
+    line is counted as it would be sent if nothing were left out, by role and by type of block.
+    Any other file is text. A `~` marks an estimate.
     """
+    settings = settings_of(asked, *STORED)
     options = msgspec.convert(asked, _Options)
-    given = _given(options)
-    options = msgspec.structs.replace(options, model=options.model or model_named(given))
+    options = msgspec.structs.replace(options, model=options.model or settings.text("model"))
+    given = _given(options, settings)
+    options = msgspec.structs.replace(options, model=given.model)
     try:
-        counted = _counted(given, options)
+        counted = _counted(given.said, options)
     except UnknownCounter as error:
         raise click.BadParameter(str(error), param_hint="'--counter'") from None
     if options.as_json:
@@ -148,31 +164,56 @@ def _counted(given: str | Conversation, options: _Options) -> _Counted:
     return msgspec.structs.replace(counted, total=answer.count, counter=name, why=why)
 
 
-def _given(options: _Options) -> str | Conversation:
-    if options.text is not None and options.file is not None:
-        raise click.UsageError("give a FILE or --text, not both")
+def _given(options: _Options, settings: Settings) -> _Given:
     if options.text is not None:
+        if options.subject is not None:
+            raise click.UsageError("give a SUBJECT or --text, not both")
         content = options.text.encode("utf-8", "surrogatepass")
-        guess = False
-    else:
-        content, guess = _content(options.file), True
-    if options.plain or not (guess or options.wire):
-        return _words(content)
-    lined = _listed(content)
-    wire = options.wire or guessed_wire(lined)
-    return read(lined, wire) if wire else _words(content)
+        return (
+            _as_messages(content, options.wire, options)
+            if options.wire and not options.plain
+            else _words(content, options)
+        )
+    if options.subject is None and sys.stdin.isatty():
+        raise click.UsageError("give a SUBJECT, --text, or something on standard input")
+    place = located(options.subject or "-", settings)
+    if place is None:
+        return _session(options.subject or "", options, settings)
+    content = sys.stdin.buffer.read() if place.path is None else place.path.read_bytes()
+    if options.plain:
+        return _words(content, options)
+    form = options.wire or format_of(Source(BytesIO(content)))
+    if form in WIRES:
+        return _as_messages(content, form, options)
+    return (
+        _told(tell_file(place.name, BytesIO(content), settings, place.reading(Reading())), options)
+        if form
+        else _words(content, options)
+    )
 
 
-def _content(file: Path | None) -> bytes:
-    if file is None and sys.stdin.isatty():
-        raise click.UsageError("give a FILE, --text, or something on standard input")
-    if file is None or str(file) == "-":
-        return sys.stdin.buffer.read()
-    return file.read_bytes()
+def _session(name: str, options: _Options, settings: Settings) -> _Given:
+    with telling_of(name, settings, Reading()) as telling:
+        return _told(telling, options)
 
 
-def _words(content: bytes) -> str:
-    return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+def _told(telling: Telling, options: _Options) -> _Given:
+    """All that was said in a session, whatever its window would leave out."""
+    if options.counter.startswith("remote:"):
+        raise click.UsageError("an endpoint counts a request, not a session: `sash fit SUBJECT -o FILE` writes one")
+    setup = telling.setup
+    messages = (*setup.system, *(entry.message for entry in telling.entries))
+    wire = telling.transcript.wire if telling.transcript is not None else "openai-chat"
+    return _Given(Conversation(wire=wire, messages=messages, tools=setup.tools), options.model or setup.model)
+
+
+def _as_messages(content: bytes, wire: str, options: _Options) -> _Given:
+    said = read(_listed(content), wire)
+    return _Given(said, options.model or model_named(said))
+
+
+def _words(content: bytes, options: _Options) -> _Given:
+    return _Given(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), options.model)
 
 
 def _listed(content: bytes) -> bytes:
@@ -181,45 +222,6 @@ def _listed(content: bytes) -> bytes:
     if len(lines) < 2 or not all(line.lstrip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines):
         return content
     return b"[" + b",".join(lines) + b"]"
-
-
-class _Glimpse(msgspec.Struct, gc=False):
-    """As much of a message as tells whose it is."""
-
-    role: str = ""
-    type: str = ""
-    content: Any = None
-
-
-class _Body(msgspec.Struct, gc=False):
-    messages: list[_Glimpse] | None = None
-    input: Any = None
-    system: Any = None
-
-
-_ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}
-_RESPONSES_ITEMS = {"message", "function_call", "function_call_output", "reasoning", "item_reference"}
-
-
-def guessed_wire(content: bytes) -> str:
-    """The wire that a file of messages is most likely written in; empty for what is no messages at all."""
-    try:
-        body = msgspec.json.decode(content, type=_Body | list[_Glimpse])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ""
-    if isinstance(body, _Body):
-        if body.messages is None:
-            return "openai-responses" if body.input is not None else ""
-        if body.system is not None:
-            return "anthropic"
-    said = body if isinstance(body, list) else body.messages or []
-    if any(message.type in _RESPONSES_ITEMS for message in said):
-        return "openai-responses"
-    if not any(message.role for message in said):
-        return ""
-    blocks = (block for message in said if isinstance(message.content, list) for block in message.content)
-    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
-    return "anthropic" if kinds & _ANTHROPIC_BLOCKS else "openai-chat"
 
 
 def _print(counted: _Counted) -> None:

@@ -24,7 +24,7 @@ from sash.core.tokens import TokenCount, short
 from sash.errors import NotFound
 from sash.transcripts import Damage
 
-STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim"}
+STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim", "rewound": "dim"}
 NARROW = 40
 """Columns up to which only the most needful is shown."""
 BAR = 14
