@@ -246,9 +246,9 @@ class LeaseLost(StoreError):
 class NotFound(StoreError, LookupError):
     """There is no such thing, or it is not yours, which looks the same."""
 
-    def __init__(self, what: str, name: object) -> None:
-        self.what, self.name = what, name
-        super().__init__(f"there is no {what} {name!r}")
+    def __init__(self, what: str, name: object, remedy: str = "") -> None:
+        self.what, self.name, self.remedy = what, name, remedy
+        super().__init__(f"there is no {what} {name!r}" + (f"; {remedy}" if remedy else ""))
 
 
 class ThreadBusy(StoreError):
@@ -262,9 +262,10 @@ class ThreadBusy(StoreError):
 class ThreadExists(StoreError):
     """The name is taken."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f"there is a thread {name!r} already; open it, or choose another name")
+    def __init__(self, name: str, differs: int | None = None) -> None:
+        self.name, self.differs = name, differs
+        where = "" if differs is None else f", and message {differs} in it is another one"
+        super().__init__(f"there is a thread {name!r} already{where}; open it, or choose another name")
 
 
 class ThreadMoved(StoreError):

@@ -177,6 +177,7 @@ def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
 def test_a_fork_goes_its_own_way(home: Path) -> None:
     forked = changed(home, "fork", "work", "other")
     assert forked.name == forked.thread == "other"
+    assert "Request number 3" in here("search", "Request number 3", "other", home=home).out
     changed(home, "compact", "other")
     told = msgspec.json.decode(here("show", "other", "--json", home=home).out, type=ShownTurns)
     assert [turn.title for turn in told.turns] == [turn.title for turn in shown(home).turns]

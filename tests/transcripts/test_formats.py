@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from sash.core.turn import group
+from sash.errors import NotFound
 from sash.transcripts import Entry, Transcript, open_transcript
 from tests.transcripts.samples import SAMPLES, claude, codex, pi
 
@@ -47,6 +48,8 @@ def test_of_a_tree_the_branch_of_the_newest_entry_is_read_and_the_others_are_nam
     assert words(tree) == ["one", "two", "taken", "last"]
     assert [(part.name, part.current) for part in tree.parts] == [("3", False), ("5", True)]
     assert words(opened(TREE, part="3")) == ["one", "two", "left"]
+    with pytest.raises(NotFound, match="no part 'nowhere'; the file has 3"):
+        words(opened(TREE, part="nowhere"))
 
 
 def test_a_tree_whose_entries_are_their_own_ancestors_ends() -> None:
@@ -135,6 +138,8 @@ def test_what_a_sub_agent_said_is_a_part_and_a_file_of_its_own_is_read() -> None
     side = claude("user", "u2", None, isSidechain=True, agentId="x", message={"role": "user", "content": "side"})
     assert words(opened([main, side])) == ["main"]
     assert words(opened([main, side], part="x")) == ["side"]
+    with pytest.raises(NotFound, match="no part 'y'"):
+        words(opened([main, side], part="y"))
     assert words(opened([side])) == ["side"]
 
 
@@ -188,6 +193,12 @@ def test_gemini_replaces_and_takes_back() -> None:
     assert words(opened([*session, {"$set": {"messages": [line("9", "nine")]}}])) == ["nine"]
 
 
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_part_that_is_not_there_is_said_so(name: str) -> None:
+    with pytest.raises(NotFound, match="no part 'nowhere'"):
+        words(opened(SAMPLES[name], part="nowhere"))
+
+
 def test_parts_of_a_list_are_called_by_their_place() -> None:
     runs = [{"traj": [{"role": "user", "content": f"run {number}"}]} for number in range(3)]
     content = json.dumps(runs).encode()
@@ -195,6 +206,8 @@ def test_parts_of_a_list_are_called_by_their_place() -> None:
     assert words(transcript) == ["run 0"]
     assert [part.name for part in transcript.parts] == ["0", "1", "2"]
     assert words(open_transcript(io.BytesIO(content), part="2")) == ["run 2"]
+    with pytest.raises(NotFound, match=r"no part 'x'; the file has 0, 1"):
+        words(open_transcript(io.BytesIO(content), part="x"))
 
 
 def opencode(path: Path, *, whole: bool) -> None:

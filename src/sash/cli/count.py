@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.folded import Reading, Telling, tell_file
@@ -229,10 +230,9 @@ def _print(counted: _Counted) -> None:
     if counted.tally is not None:
         _print_parts(out, "role", counted.tally.by_role, counted.total)
         _print_parts(out, "type", counted.tally.by_type, counted.total)
-        turns, messages = counted.tally.turns, counted.tally.messages
-        out.paragraph(f"{turns:,} {_plural('turn', turns)}, {messages:,} {_plural('message', messages)}")
+        out.paragraph(f"{amount(counted.tally.turns, 'turn')}, {amount(counted.tally.messages, 'message')}")
     model = counted.choice.model
-    out.say(f"{counted.total.full} {_plural('token', counted.total.value)}", "bold")
+    out.say(f"{counted.total.full} {'token' if counted.total.value == 1 else 'tokens'}", "bold")
     if model.name:
         share = 100 * counted.total.value / model.window
         shown = f"{share:.1f} %" if share >= 0.1 else "less than 0.1 %"
@@ -252,7 +252,3 @@ def _print_parts(out: Screen, heading: str, counts: Mapping[str, TokenCount], to
         for name, count in sorted(counts.items(), key=lambda item: -item[1].value)
     ]
     print_table(out, columns, rows)
-
-
-def _plural(noun: str, number: int) -> str:
-    return noun if number == 1 else f"{noun}s"

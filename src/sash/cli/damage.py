@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sash.cli.amount import amount
 from sash.cli.characters import clean
 from sash.cli.screen import Screen
 from sash.transcripts import Damage
@@ -16,7 +17,7 @@ def print_damage(out: Screen, damage: Sequence[Damage], damaged: int) -> None:
     if not damaged:
         return
     out.say()
-    out.paragraph(f"{damaged:,} {'place' if damaged == 1 else 'places'} could not be read; the rest was:", "yellow")
+    out.paragraph(f"{amount(damaged, 'place')} could not be read; the rest was:", "yellow")
     for hurt in damage[:LISTED]:
         where = f"line {hurt.line}: " if hurt.line else ""
         out.say(out.cut(f"  {where}{clean(hurt.why)}", out.width), "dim")

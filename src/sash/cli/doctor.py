@@ -26,11 +26,12 @@ EXTRAS = {
     "exact": ("splintr-rs", "exact counts for OpenAI's models and many open ones; without it they are estimated"),
     "hf": ("tokenizers", "counts by a tokenizer.json of yours"),
     "postgres": ("psycopg", "threads on PostgreSQL"),
-    "providers": ("anthropic", "models of Anthropic and OpenAI"),
+    "providers": ("httpx2", "models of Anthropic and OpenAI"),
     "server": ("starlette", "`sash serve` and `sash wrap`"),
     "local": ("xllamacpp", "a small model on this machine"),
     "plot": ("matplotlib", "pictures of a replay"),
     "zstd": ("zstandard", "compressed sessions"),
+    "otel": ("opentelemetry-api", "traces of the server's turns"),
 }
 """What each extra brings: a package to look for, and what it is good for."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
@@ -98,7 +99,7 @@ def _print_summaries(out: Screen, told: Explanation) -> None:
 
 
 def _left(turns: int, shortened: int) -> str:
-    parts = [f"{turns} turns" if turns != 1 else "1 turn"] if turns else []
+    parts = [amount(turns, "turn")] if turns else []
     parts += [f"{shortened} cut"] if shortened else []
     return ", ".join(parts) or "-"
 

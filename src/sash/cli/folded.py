@@ -17,7 +17,7 @@ from sash.core.request import assemble
 from sash.core.tokens import Counter
 from sash.core.turn import Placing
 from sash.settings import Settings
-from sash.transcripts import Damage, Entry, Heading, Transcript, Usage, open_transcript
+from sash.transcripts import Damage, Entry, Heading, Part, Transcript, Usage, open_transcript
 from sash.window import Context, Prepared, Setup, Window
 
 AHEAD = 100
@@ -102,6 +102,11 @@ class Folded(msgspec.Struct, kw_only=True):
     def damaged(self) -> int:
         """How many there are."""
         return self.transcript.damaged if self.transcript is not None else 0
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The conversations in the file, when there are several."""
+        return self.transcript.parts if self.transcript is not None else ()
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""

@@ -115,7 +115,7 @@ def _append(thread: Thread, telling: Telling) -> tuple[int, int]:
     for stored in _stored(thread):
         entry = next(entries, None)
         if entry is None or entry.message.source != stored:
-            raise ThreadExists(thread.name)
+            raise ThreadExists(thread.name, differs=known + 1)
         known += 1
     added = 0
     with Progress(f"storing {telling.name}") as progress:

@@ -15,9 +15,8 @@ from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.places import near
 from sash.cli.screen import Screen, screen
 from sash.cli.spoken import said_in
-from sash.cli.stored import store_of
+from sash.cli.stored import store_of, stored_thread
 from sash.cli.subject import THREAD, located, reading_options, take_reading
-from sash.errors import NotFound
 from sash.settings import Settings
 from sash.store.words import holds, phrases
 from sash.transcripts import open_transcript
@@ -102,18 +101,17 @@ def _found(text: str, subject: str | None, settings: Settings, reading: Reading,
 
 
 def _stored(text: str, subject: str | None, settings: Settings, limit: int) -> Iterator[FoundMessage]:
-    tenant = settings.text("tenant")
-    with store_of(settings) as store:
-        thread = None
-        if subject is not None:
-            row = store.find(tenant, subject.removeprefix(THREAD))
-            if row is None:
-                raise NotFound("thread", subject)
-            thread = row.id
-        for one in store.search(tenant, text, thread=thread, limit=limit):
-            yield FoundMessage(
-                name=one.name, turn=one.turn, position=one.seq - 1, role=one.role, text=_around(one.text, text)
-            )
+    if subject is None:
+        with store_of(settings) as store:
+            found = tuple(store.search(settings.text("tenant"), text, limit=limit))
+    else:
+        # A fork holds what its parent said before it.
+        with stored_thread(subject.removeprefix(THREAD), settings) as thread:
+            found = thread.search(text, limit=limit)
+    for one in found:
+        yield FoundMessage(
+            name=one.name, turn=one.turn, position=one.seq - 1, role=one.role, text=_around(one.text, text)
+        )
 
 
 def _around(words: str, text: str) -> str:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from sash.cli.age import age, moment
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
@@ -25,6 +26,8 @@ from sash.errors import NotFound
 from sash.transcripts import Damage
 
 STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim", "rewound": "dim"}
+NAMED = 6
+"""So many other conversations of a file are named one by one."""
 NARROW = 40
 """Columns up to which only the most needful is shown."""
 BAR = 14
@@ -156,10 +159,16 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
 
 def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
     said = sum(turn.messages for turn in explained.turns)
-    parts = [it.kind, clean(it.model), f"{len(explained.turns):,} turns, {said:,} messages"]
+    parts = [it.kind, clean(it.model), f"{amount(len(explained.turns), 'turn')}, {amount(said, 'message')}"]
     if it.compactions:
-        parts.append(f"compacted {it.compactions} {'time' if it.compactions == 1 else 'times'} by the tool")
+        parts.append(f"compacted {amount(it.compactions, 'time')} by the tool")
     out.paragraph(" · ".join(filter(None, parts)), "dim")
+    others = [part.name for part in it.parts if not part.current]
+    if others:
+        names = " ".join(others) if len(others) <= NAMED else f"{others[0]} {others[1]} ... {others[-1]}"
+        out.paragraph(
+            f"one of {len(it.parts):,} conversations in the file; --part reads another: {clean(names)}", "dim"
+        )
 
 
 def _print_turns(out: Screen, it: Subject, turns: tuple[ExplainedTurn, ...], boundary: int, *, messages: bool) -> None:

@@ -87,6 +87,11 @@ class Stored:
         """What a session file made of it says about itself."""
         return heading_for(self.name, self.setup, None)
 
+    @property
+    def parts(self) -> tuple[()]:
+        """A thread is one conversation."""
+        return ()
+
     def context(self) -> Context:
         """Where the tokens of the next request go."""
         return self.thread.context()
@@ -112,9 +117,8 @@ class Stored:
 
     def said(self, turn: int) -> Iterator[tuple[int, Message]]:
         """The messages of a turn."""
-        for event in self.thread.events():
-            if event.kind == "message" and event.turn == turn:
-                yield event.seq - 1, message_of(event)
+        for event in self.thread.said(turn):
+            yield event.seq - 1, message_of(event)
 
 
 @contextmanager

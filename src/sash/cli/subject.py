@@ -19,7 +19,7 @@ from sash.core.message import Message
 from sash.core.tokens import Counter
 from sash.errors import NotFound
 from sash.settings import Settings
-from sash.transcripts import FORMATS, Damage, Heading, Usage
+from sash.transcripts import FORMATS, Damage, Heading, Part, Usage
 from sash.transcripts.places import Session, session_named
 from sash.window import Context, Prepared, Setup
 
@@ -65,6 +65,10 @@ class Subject(Protocol):
     @property
     def damaged(self) -> int:
         """How many there are."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The conversations in a file that holds several."""
 
     @property
     def compactions(self) -> int:

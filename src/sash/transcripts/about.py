@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from sash.core.message import Message
+from sash.errors import NotFound
 from sash.transcripts.entry import Damage, Part
 from sash.wire import Tool
 
+NAMED = 8
+"""So many parts are named one by one."""
 DAMAGE_LISTED = 1_000
 """So many places are told one by one; a file that is all damage is counted from there on."""
 
@@ -33,6 +36,14 @@ class About:
         """How many places there are; only the first thousand are listed."""
         self.skipped: Counter[str] = Counter()
         """Records that hold nothing said, by their type: known ones and new ones alike."""
+
+    def lacks(self, part: str) -> NotFound:
+        """What to say when this part was asked for and the file has none of that name."""
+        if not self.parts:
+            return NotFound("part", part, "the file holds one conversation")
+        names = [each.name for each in self.parts]
+        told = ", ".join(names) if len(names) <= NAMED else f"{names[0]}, {names[1]}, ... {names[-1]}"
+        return NotFound("part", part, f"the file has {told}")
 
     def hurt(self, line: int, why: str) -> None:
         """Take note of something that could not be read."""

@@ -36,6 +36,8 @@ def read(source: Source, about: About, asked: Asked, wire: str) -> Iterator[Entr
     found = document(source, about)
     if found.listed and found.items and _holds_more(found.items[0]):
         found = chosen(found.items, asked.part, about)
+    elif asked.part:
+        raise about.lacks(asked.part)
     yield from entries(found, about, wire)
 
 
@@ -50,8 +52,9 @@ def _holds_more(item: bytes) -> bool:
 def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
     """One of several conversations in a list: the first, unless another is named by its place."""
     about.parts = tuple(Part(name=str(place), current=str(place) == (part or "0")) for place in range(len(bodies)))
-    place = int(part) if part.isdecimal() and int(part) < len(bodies) else 0
-    return taken(bodies[place], about)
+    if part and part not in {each.name for each in about.parts}:
+        raise about.lacks(part)
+    return taken(bodies[int(part or 0)], about)
 
 
 def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:
@@ -72,6 +75,8 @@ def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry
             continue
         yield Entry(message=message, at=_time(fields), line=number, key=_key(fields))
     about.parts = tuple(bodies) if len(bodies) > 1 else ()
+    if part and not any(body.current for body in bodies):
+        raise about.lacks(part)
 
 
 def _time(fields: dict[str, msgspec.Raw]) -> float | None:

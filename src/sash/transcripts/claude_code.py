@@ -164,6 +164,8 @@ def _outline(source: Source, part: str, about: About) -> _Outline:
     parts = [*branches, *(Part(name=name, at=at) for name, at in agents.items() if main)]
     if parts:
         about.parts = (Part(name=tip or "main", at=last, current=True), *parts)
+    if part and part not in {tip or "main", *agents, *(branch.name for branch in branches)}:
+        raise about.lacks(part)
     if not main and agents:
         return _Outline(side=part or next(iter(agents)))
     if part in agents:

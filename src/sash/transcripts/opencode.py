@@ -41,6 +41,8 @@ def read(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
     try:
         with _file(source) as path, _opened(path) as database:
             about.parts = _listed(database, asked.part)
+            if asked.part and not any(part.name == asked.part for part in about.parts):
+                raise about.lacks(asked.part)
             current = next((part for part in about.parts if part.current), None)
             if current is None:
                 return

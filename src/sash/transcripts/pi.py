@@ -242,6 +242,8 @@ def _path(source: Source, part: str, about: About) -> _Path:
     leaf = wanted if wanted >= 0 else len(ids) - 1
     if len(leaves) > 1:
         about.parts = tuple(Part(name=name, at=at, current=place == leaf) for place, (name, at) in leaves.items())
+    if part and wanted < 0:
+        raise about.lacks(part)
     on = bytearray(len(ids))
     while leaf >= 0:
         on[leaf] = 1

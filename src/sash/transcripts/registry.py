@@ -24,6 +24,8 @@ class Format(msgspec.Struct, frozen=True):
     wire: str
     """The wire whose JSON its messages are."""
     read: Read
+    parts: bool = True
+    """Whether a file of it can hold several conversations."""
 
 
 def _opencode(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
@@ -42,12 +44,12 @@ FORMATS: Mapping[str, Format] = {
     for found in (
         Format(claude_code.NAME, claude_code.WIRE, claude_code.read),
         Format(pi.NAME, pi.WIRE, pi.read),
-        Format(codex.NAME, codex.WIRE, codex.read),
-        Format(gemini.NAME, gemini.WIRE, gemini.read),
+        Format(codex.NAME, codex.WIRE, codex.read, parts=False),
+        Format(gemini.NAME, gemini.WIRE, gemini.read, parts=False),
         Format("opencode", "anthropic", _opencode),
-        Format(droid.NAME, droid.WIRE, droid.read),
+        Format(droid.NAME, droid.WIRE, droid.read, parts=False),
         Format(sharegpt.NAME, sharegpt.WIRE, sharegpt.read),
-        Format(swe_agent.NAME, swe_agent.WIRE, swe_agent.read),
+        Format(swe_agent.NAME, swe_agent.WIRE, swe_agent.read, parts=False),
         _bodies("openai-chat"),
         _bodies("openai-responses"),
         _bodies("anthropic"),

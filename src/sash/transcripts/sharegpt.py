@@ -41,6 +41,8 @@ def read(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
             found.items and b'"from"' in found.items[0] and b'"conversations"' not in found.items[0]
         ):
             found = chosen(found.items, asked.part, about) if found.items else Document()
+        elif asked.part:
+            raise about.lacks(asked.part)
     given = found.items if found.listed else items(found.fields.get("conversations"), about)
     yield from _Reading(about, found).entries(list(given))
 

@@ -60,6 +60,8 @@ class Transcript(About):
         model saw last, from its newest compaction on.
         """
         About.__init__(self)
+        if self._part and not self._format.parts:
+            raise self.lacks(self._part)
         yield from self._format.read(self._source, self, Asked(part=self._part, as_sent=as_sent))
 
     def conversation(self, *, as_sent: bool = False) -> Conversation:
@@ -80,7 +82,8 @@ def open_transcript(
 
     The format is told by its content; `format` says it instead. Of a file with several conversations
     (branches, sub-agents, runs) `part` names the one to read; `parts` lists them once it was read.
-    Raises `UnreadableTranscript` or `UnknownTranscript`; damage inside the file raises nothing.
+    Raises `UnreadableTranscript` or `UnknownTranscript`; damage inside the file raises nothing. A part
+    that is not there is `NotFound` as soon as it is read.
     """
     source = Source(given)
     name = format or format_of(source)
