@@ -21,7 +21,20 @@ from tests.store.server import Server
 
 T = TypeVar("T")
 
-TABLES = ("thread", "setup", "log", "frame", "checkpoint", "once", "posting", "words", "lease", "api_key", "lesson")
+TABLES = (
+    "thread",
+    "setup",
+    "log",
+    "frame",
+    "checkpoint",
+    "once",
+    "posting",
+    "words",
+    "lease",
+    "api_key",
+    "lesson",
+    "note",
+)
 VIEWS = ("messages", "exchanges", "threads", "turns", "events")
 
 
@@ -54,6 +67,7 @@ def test_a_statement_that_forgets_its_tenant_sees_only_its_own_rows(
         store.append(owner, thread, full, key=Key("k", b"d"))
         store.put_key(owner, f"{owner} {tenant}".encode())
         store.put_lesson(owner, "l", b"l")
+        store.keep_note(owner, "n", b"n", forget_seconds=60)
         store.claim_due_summary(owner, lease_seconds=60)
     with psycopg.connect(postgres.app_url(), autocommit=True) as session:
         for table in (*TABLES, *VIEWS):

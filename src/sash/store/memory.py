@@ -66,6 +66,7 @@ class MemoryStore(MemoryRuns):
         self._threads: dict[tuple[str, int], _Thread] = {}
         self._keys: dict[bytes, ApiKey] = {}
         self._lessons: dict[tuple[str, str], bytes] = {}
+        self._notes: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._last_id = self._last_order = 0
         self._closed = False
 
@@ -142,6 +143,7 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             self._keys = {digest: key for digest, key in self._keys.items() if key.tenant != tenant}
             self._lessons = {of: body for of, body in self._lessons.items() if of[0] != tenant}
+            self._notes = {of: kept for of, kept in self._notes.items() if of[0] != tenant}
             gone = [place for place in self._threads if place[0] == tenant]
             for place in gone:
                 del self._threads[place]
@@ -336,6 +338,24 @@ class MemoryStore(MemoryRuns):
         tenant_name(tenant)
         checked("lesson", name)
         return self._lessons.get((tenant, name))
+
+    def keep_note(self, tenant: str, name: str, body: bytes, *, forget_seconds: float) -> bytes:
+        """Keep it, unless something is kept there already."""
+        tenant_name(tenant)
+        checked("note", name)
+        with self._lock:
+            now = time.monotonic()
+            stale = [of for of, (_, made) in self._notes.items() if of[0] == tenant and made < now - forget_seconds]
+            for of in stale:
+                del self._notes[of]
+            return self._notes.setdefault((tenant, name), (body, now))[0]
+
+    def note(self, tenant: str, name: str) -> bytes | None:
+        """What is kept."""
+        tenant_name(tenant)
+        checked("note", name)
+        kept = self._notes.get((tenant, name))
+        return None if kept is None else kept[0]
 
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
         """Let in whoever shows the key with this digest."""

@@ -131,6 +131,16 @@ class Store(Runs, Protocol):
     def lesson(self, tenant: str, name: str) -> bytes | None:
         """What was kept under that name."""
 
+    def keep_note(self, tenant: str, name: str, body: bytes, *, forget_seconds: float) -> bytes:
+        """
+        Keep what is to be found again under that name, and say what is: the first that was kept stays.
+
+        The tenant's notes that are older than so many seconds are forgotten.
+        """
+
+    def note(self, tenant: str, name: str) -> bytes | None:
+        """What was kept under that name."""
+
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
         """Let in whoever shows the key with this digest."""
 

@@ -141,6 +141,19 @@ SELECT body FROM lesson WHERE tenant = :tenant AND name = :name;
 -- name: delete_lessons
 DELETE FROM lesson WHERE tenant = :tenant;
 
+-- name: keep_note
+INSERT INTO note (tenant, name, body, made_us) VALUES (:tenant, :name, :body, now_us())
+ON CONFLICT (tenant, name) DO NOTHING;
+
+-- name: note
+SELECT body FROM note WHERE tenant = :tenant AND name = :name;
+
+-- name: forget_notes
+DELETE FROM note WHERE tenant = :tenant AND made_us < now_us() - :age_us;
+
+-- name: delete_notes
+DELETE FROM note WHERE tenant = :tenant;
+
 -- name: put_key
 INSERT INTO api_key (digest, tenant, label, said_at) VALUES (:digest, :tenant, :label, :at)
 ON CONFLICT (digest) DO NOTHING;

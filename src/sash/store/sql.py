@@ -190,6 +190,7 @@ class SqlStore(SqlRuns, ABC):
         tenant_name(tenant)
         self._write(tenant, lambda run: run.run("delete_keys", tenant=tenant), erasing=True)
         self._write(tenant, lambda run: run.run("delete_lessons", tenant=tenant), erasing=True)
+        self._write(tenant, lambda run: run.run("delete_notes", tenant=tenant), erasing=True)
         deleted = 0
         # Thread by thread: one transaction for all would hold the others up for as long as it takes.
         while threads := self.threads(tenant):
@@ -452,6 +453,26 @@ class SqlStore(SqlRuns, ABC):
         tenant_name(tenant)
         checked("lesson", name)
         found = self._read(tenant, lambda run: run.rows("lesson", tenant=tenant, name=name))
+        return bytes(found[0][0]) if found else None
+
+    def keep_note(self, tenant: str, name: str, body: bytes, *, forget_seconds: float) -> bytes:
+        """Keep it, unless something is kept there already."""
+        tenant_name(tenant)
+        checked("note", name)
+
+        def work(run: Running) -> bytes:
+            run.run("forget_notes", tenant=tenant, age_us=_microseconds(forget_seconds))
+            run.run("keep_note", tenant=tenant, name=name, body=body)
+            [[kept]] = run.rows("note", tenant=tenant, name=name)
+            return bytes(kept)
+
+        return self._write(tenant, work)
+
+    def note(self, tenant: str, name: str) -> bytes | None:
+        """What is kept."""
+        tenant_name(tenant)
+        checked("note", name)
+        found = self._read(tenant, lambda run: run.rows("note", tenant=tenant, name=name))
         return bytes(found[0][0]) if found else None
 
     def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
