@@ -21,6 +21,8 @@ class Served:
 
     def __init__(self, proxy: Proxy, port: int, passed: list[Passed]) -> None:
         self.proxy, self.port, self.passed = proxy, port, passed
+        # One for all requests: making a client reads the machine's certificates, which takes longer than a request.
+        self.client = httpx2.Client(timeout=30, verify=False, limits=httpx2.Limits(max_keepalive_connections=0))
 
     def told(self, number: int = 1) -> list[Passed]:
         """So many exchanges, once they are over: their end comes a moment after their answer."""
@@ -39,8 +41,7 @@ class Served:
             "content-type": "application/json",
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        with httpx2.Client(timeout=30) as client:
-            return client.post(self.url + path, content=body, headers=given)
+        return self.client.post(self.url + path, content=body, headers=given)
 
 
 @contextmanager
@@ -63,9 +64,11 @@ def served(setup: ProxySetup, **shelves: Any) -> Iterator[Served]:
         assert thread.is_alive()
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
+    running = Served(proxy, port, passed)
     try:
-        yield Served(proxy, port, passed)
+        yield running
     finally:
+        running.client.close()
         server.should_exit = True
         thread.join(10)
 
