@@ -39,6 +39,17 @@ def test_a_summary_waits_for_the_next_frame() -> None:
     assert assemble(fold).messages[0].written_by_sash
 
 
+def test_a_summary_kept_elsewhere_stands_under_the_frame_it_was_chosen_for() -> None:
+    fold = fold_of(turns_of(*[300] * 6), SMALL)
+    alone = assemble(fold)
+    fold.summarized(summary(7, fold.frame.boundary))
+    assert fold.frame.summary == fold.past.frames[-1].summary == 7
+    assert '- "go" [t1]' in head_of(fold)
+    fold.summarized(None)
+    assert fold.summary is None
+    assert assemble(fold) == alone
+
+
 def test_the_digest_tells_only_of_what_the_summary_does_not() -> None:
     fold = fold_of(turns_of(*[300] * 6), msgspec.structs.replace(SMALL, summary_tokens=900))
     end = fold.frame.boundary

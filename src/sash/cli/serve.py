@@ -16,6 +16,8 @@ NAMES = (
     "provider",
     "model",
     "base_url",
+    "summarizer",
+    "summary_tokens_per_hour",
     "policy",
     "history_tokens",
     "context_recent_turns",

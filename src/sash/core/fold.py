@@ -324,6 +324,13 @@ class Fold:
         """A summary was written: it waits for the next frame, so that nothing changes between two."""
         self.summaries = offered(self.summaries, summary, in_force=self.frame.summary)
 
+    def summarized(self, summary: Summary | None) -> None:
+        """The frame in force stands with this summary: for who keeps summaries beside a history that comes whole."""
+        self.summaries = () if summary is None else (summary,)
+        self.frame = msgspec.structs.replace(self.frame, summary=0 if summary is None else summary.seq)
+        self.past.frames[-1] = self.frame
+        self._standing = None
+
     @property
     def summary(self) -> Summary | None:
         """The summary in force."""

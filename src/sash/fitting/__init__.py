@@ -2,5 +2,6 @@
 
 from sash.fitting.door import fit
 from sash.fitting.fitted import Fitted
+from sash.fitting.replays import KeptSummaries
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "KeptSummaries", "fit"]

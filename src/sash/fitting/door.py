@@ -13,7 +13,7 @@ from sash.core.policy import Limits, Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted
-from sash.fitting.replays import REPLAYS, Listed, Replayed
+from sash.fitting.replays import REPLAYS, KeptSummaries, Listed, Replayed
 from sash.window import Prepared, Report, Setup, Window, system_prompt
 from sash.window.outgoing import Outgoing
 from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart, wire_named
@@ -33,6 +33,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     max_tokens: int | None = None,
     calibration: float = 1.0,
     on_frame: Callable[[Frame], None] | None = None,
+    summaries: KeptSummaries | None = None,
 ) -> Fitted:
     """
     The request for a history, within its budget.
@@ -42,7 +43,8 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     byte, until the window has to slide. Raises `WindowOverflow` when what may not be
     left out is already too large. `calibration` is what the provider counts for each token
     that we count, where usage has shown it. `on_frame` is told of the frame that the newest
-    message led to. A `flat` prompt is made from messages of `openai-chat`.
+    message led to. `summaries` says which summary stands under a frame, for who keeps them
+    beside a history that comes whole. A `flat` prompt is made from messages of `openai-chat`.
     """
     policy = policy if policy is not None else Policy()
     if not isinstance(policy, Policy):
@@ -60,7 +62,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         answer=answer,
         calibration=calibration,
     )
-    window, kept = _folded(body, listed or Listed(body.listed), setup, wire)
+    window, kept = _folded(body, listed or Listed(body.listed), setup, wire, summaries)
     prepared = window.prepared(wire)
     kept[wire] = window.outgoing(wire)
     fields = _as_they_came(prepared, body, carried)
@@ -80,7 +82,9 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     return fitted
 
 
-def _folded(body: Body, listed: Listed, setup: Setup, wire: str) -> tuple[Window, dict[str, Outgoing]]:
+def _folded(
+    body: Body, listed: Listed, setup: Setup, wire: str, summaries: KeptSummaries | None
+) -> tuple[Window, dict[str, Outgoing]]:
     """
     The window on a history that came whole, and where its requests are kept.
 
@@ -89,7 +93,9 @@ def _folded(body: Body, listed: Listed, setup: Setup, wire: str) -> tuple[Window
     choice = setup.choice()
 
     def folded(limits: Limits) -> Replayed:
-        return REPLAYS.fold(listed, body.wire, policy=setup.policy, limits=limits, counter=choice.counter)
+        return REPLAYS.fold(
+            listed, body.wire, policy=setup.policy, limits=limits, counter=choice.counter, summaries=summaries
+        )
 
     replayed = folded(setup.limits(choice, setup.fixed(choice.counter)))
     window = Window(setup, choice=choice, fold=replayed.fold)

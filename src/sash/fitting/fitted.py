@@ -65,6 +65,11 @@ class Fitted(Prepared):
         }
         return {**kept, **self.fields}
 
+    @property
+    def listed(self) -> bytes:
+        """The whole history as it came, as a JSON list."""
+        return self._body.listed
+
     def explain(self) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
         return explain(self.fold, read_list(self._body.listed, self._body.wire), stored=False)

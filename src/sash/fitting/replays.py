@@ -9,7 +9,7 @@ them, and only what is new is read.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
@@ -21,6 +21,7 @@ from sash.core.message import Message
 from sash.core.policy import Limits, Policy
 from sash.core.recall import Archive
 from sash.core.size import Size, size_of
+from sash.core.summary import Summary
 from sash.core.tokens import Counter
 from sash.errors import InvalidMessage
 from sash.window.outgoing import Outgoing
@@ -64,6 +65,15 @@ class Replayed(msgspec.Struct, frozen=True):
     """Where this call's own request is kept for the next."""
 
 
+class KeptSummaries(msgspec.Struct, frozen=True):
+    """Summaries of somebody's histories, kept elsewhere."""
+
+    owner: str
+    """Whose they are: what is remembered of a history with them is nobody else's."""
+    choose: Callable[[Fold, bytes], Summary | None]
+    """The one that stands under the newest frame of a history. Asked once for each frame."""
+
+
 class Replays:
     """Folds of histories seen lately. Bounded, locked, only pure results: it may be emptied at any time."""
 
@@ -103,14 +113,19 @@ class Replays:
                     best = known
         return best
 
-    def fold(self, listed: Listed, wire: str, *, policy: Policy, limits: Limits, counter: Counter) -> Replayed:
-        """The fold of a JSON list of messages."""
-        return self._fold(listed.json.rstrip(), listed.packed, wire, policy=policy, limits=limits, counter=counter)
-
-    def _fold(
-        self, listed: bytes, packed: bytes, wire: str, *, policy: Policy, limits: Limits, counter: Counter
+    def fold(
+        self,
+        given: Listed,
+        wire: str,
+        *,
+        policy: Policy,
+        limits: Limits,
+        counter: Counter,
+        summaries: KeptSummaries | None = None,
     ) -> Replayed:
-        setup = (wire, policy, limits, counter.id, counter.version)
+        """The fold of a JSON list of messages."""
+        listed, packed, owner = given.json.rstrip(), given.packed, "" if summaries is None else summaries.owner
+        setup = (wire, policy, limits, counter.id, counter.version, owner)
         known = self._longest(listed, setup)
         if known is None:
             fold, new = Fold(policy, limits, counter), listed
@@ -124,6 +139,8 @@ class Replays:
         setting = blake2b(f"{wire} {counter.id} {counter.version}".encode(), digest_size=16).digest()
         for message in messages:
             fold.add(message, self._sizes.size(message, counter, setting))
+        if summaries is not None and fold.frame.number and (known is None or fold.frame is not known.fold.frame):
+            fold.summarized(summaries.choose(fold, listed))
         kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
         if messages and not fold.placing.calls_open:
             # With a call open, what is sent next may still change what stands here.

@@ -9,6 +9,7 @@ import msgspec
 
 from sash.providers import Patience, Provider, provider_named
 from sash.server.setup import ServerSetup
+from sash.summarize import Summarizer
 
 USUAL = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
 """The model that is asked where nobody named one."""
@@ -67,6 +68,12 @@ class Answering:
             patience = self._patience if name in USUAL else None
             self._known[asked] = provider_named(name, model=asked, base_url=self.chosen.base_url, patience=patience)
         return self._known[asked]
+
+    def summarizer(self, named: str) -> Summarizer:
+        """Who writes summaries, from PROVIDER:MODEL; at the server's own address where it is the same provider."""
+        name, _, model = named.partition(":")
+        base_url = self.chosen.base_url if name == self.chosen.name else ""
+        return Summarizer(provider_named(name, model=model, base_url=base_url))
 
     async def close(self) -> None:
         """Let go of connections."""

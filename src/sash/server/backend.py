@@ -19,12 +19,13 @@ from sash.server.handles import Handles, id_of
 from sash.server.keys import Doorkeeper
 from sash.server.metrics import Level, Metrics
 from sash.server.pressing import Glance, Glances, glance_at
-from sash.server.proxy import Passed, Proxy
+from sash.server.proxy import Passed, Proxy, Summaries
 from sash.server.runner import Runner
 from sash.server.setup import ServerSetup
 from sash.server.tracing import Tracing
 from sash.store import Store, ThreadRow, open_store
 from sash.thread import Thread
+from sash.thread.worker import Terms, Worker
 from sash.window import Prepared
 
 T = TypeVar("T")
@@ -40,11 +41,14 @@ class Backend:
         self.setup = setup
         self.answering = Answering(setup)
         self.store = open_store(setup.store) if store is None else store
-        self.handles = Handles(self.store)
+        self.worker = self._worker()
+        self.handles = Handles(self.store, self.worker)
         self.metrics = Metrics()
         self.tracing = Tracing()
         self.doorkeeper = Doorkeeper(self.store, owner_key=os.environ.get("SASH_API_KEY", ""))
-        self.proxy = Proxy(setup.proxy, store=self.store, shelf=self.store, on_passed=self._note)
+        self.proxy = Proxy(
+            setup.proxy, store=self.store, shelf=self.store, summaries=self._summaries(), on_passed=self._note
+        )
         self.runner = Runner(self)
         self._glances = Glances(lambda row: glance_at(self.handles.of(row)))
         self.draining = False
@@ -55,6 +59,22 @@ class Backend:
         self._limiter: anyio.CapacityLimiter | None = None
         started = time.time()
         self.metrics.ask(Level("sash_started_seconds", "When the process started"), lambda: started)
+
+    def _worker(self) -> Worker | None:
+        """Who writes summaries of threads, where somebody is to."""
+        setup = self.setup
+        if not setup.summarizer:
+            return None
+        terms = Terms(tokens_per_hour=setup.summary_tokens_per_hour)
+        return Worker(self.store, self.answering.summarizer(setup.summarizer), terms=terms)
+
+    def _summaries(self) -> Summaries | None:
+        """The same for conversations that pass. A summarizer of its own: each writes one thing at a time."""
+        setup = self.setup
+        if not setup.summarizer:
+            return None
+        summarizer = self.answering.summarizer(setup.summarizer)
+        return Summaries(summarizer, self.store, tokens_per_hour=setup.summary_tokens_per_hour)
 
     async def call(self, work: Callable[[], T]) -> T:
         """Run something that waits for a disk or a database, in a thread of its own."""
@@ -115,6 +135,8 @@ class Backend:
         """From the first request to the last."""
         await self.call(self.runner.recover)
         sweeping = asyncio.create_task(self.runner.sweep())
+        if self.worker is not None:
+            self.worker.start()
         if self.when_running is not None:
             self.when_running()
         try:
@@ -124,6 +146,8 @@ class Backend:
             # Whatever ends us, turns are stored as interrupted and the store is closed in order.
             with anyio.CancelScope(shield=True):
                 await self.proxy.close()
+                if self.worker is not None:
+                    await anyio.to_thread.run_sync(self.worker.stop)
                 await self.runner.end_all("interrupted")
                 await self.answering.close()
                 await anyio.to_thread.run_sync(self.store.close)

@@ -11,6 +11,7 @@ from threading import Lock
 from sash.errors import NotFound
 from sash.store import Store, ThreadRow
 from sash.thread import Thread, thread_of
+from sash.thread.worker import Worker
 
 PLAIN = re.compile(r"[A-Za-z0-9._-]{1,128}")
 """An id that stands in an address as it is."""
@@ -36,8 +37,9 @@ def id_for(key: str, body: bytes) -> str:
 class Handles:
     """Handles on threads. Each is made once, so that what it knows need not be read again."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, worker: Worker | None = None) -> None:
+        """`worker` is told when a summary of a thread may be due."""
+        self._store, self._worker = store, worker
         self._open: OrderedDict[tuple[str, int], Thread] = OrderedDict()
         self._lock = Lock()
 
@@ -63,6 +65,7 @@ class Handles:
                 self._open.move_to_end(place)
                 return known
         made = thread_of(self._store, row)
+        made.worker = self._worker
         with self._lock:
             made = self._open.setdefault(place, made)
             while len(self._open) > MOST:

@@ -26,6 +26,10 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     base_url: str = ""
     """Of the provider; only the server's owner says where requests go."""
+    summarizer: str = ""
+    """Who writes summaries of what left, of threads and in the proxy, as PROVIDER:MODEL; empty: nobody."""
+    summary_tokens_per_hour: int = 1_000_000
+    """What the summaries of one conversation may use, read and written."""
     policy: Policy = Policy.chat()
     """Of threads that ask for none."""
     policy_name: str = "chat"
@@ -78,6 +82,8 @@ _AS_THEY_ARE = (
     "provider",
     "model",
     "base_url",
+    "summarizer",
+    "summary_tokens_per_hour",
     "compact_max_chars",
     "require_key",
     "allowed_hosts",

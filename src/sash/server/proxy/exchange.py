@@ -92,6 +92,9 @@ class Run:
         """What is left to do when the answer is out, or the client gone: nobody waits for it."""
         plan, usage = self._plan, self._reader.usage
         await self._learn(plan, self._reader)
+        if self._proxy.summaries is not None and plan is not None and plan.fitted is not None and not self._counts:
+            fitted = plan.fitted
+            await asyncio.to_thread(self._proxy.summaries.consider, self._who, fitted.fold, fitted.listed, self._wire)
         await self._keep_usage(self._reader)
         self._proxy.passed(
             Passed(
@@ -118,10 +121,11 @@ class Run:
         if lesson is None:
             lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._who, place)
         given = self._given(asked)
-        if len(given) <= INLINE_BYTES:
+        summaries = self._proxy.kept_summaries(self._who)
+        if len(given) <= INLINE_BYTES and summaries is None:
             plan = planned(given, self._wire, sketch, setup, lesson)
         else:
-            plan = await asyncio.to_thread(planned, given, self._wire, sketch, setup, lesson)
+            plan = await asyncio.to_thread(planned, given, self._wire, sketch, setup, lesson, summaries=summaries)
         return plan if plan.changed or given is not asked.plain else msgspec.structs.replace(plan, body=asked.body)
 
     def _given(self, asked: Incoming) -> bytes:
@@ -301,7 +305,15 @@ class Run:
         lesson = proxy.learned.overflow(self._who, place, told, estimate=plan.estimate, window=window)
         await asyncio.to_thread(proxy.learned.keep, self._who, place)
         try:
-            again = await asyncio.to_thread(planned, self._given(asked), self._wire, plan.sketch, proxy.setup, lesson)
+            again = await asyncio.to_thread(
+                planned,
+                self._given(asked),
+                self._wire,
+                plan.sketch,
+                proxy.setup,
+                lesson,
+                summaries=proxy.kept_summaries(self._who),
+            )
         except SashError:
             # What may not be left out is too large: the provider's own words say it as well as ours.
             return None

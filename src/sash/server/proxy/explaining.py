@@ -81,7 +81,7 @@ class Explaining:
         elif wire == "openai-responses" and sketch.continues_upstream:
             plan, lesson = untouched(asked.plain, wire, "upstream", sketch), NOTHING
         else:
-            plan = planned(asked.plain, wire, sketch, proxy.setup, lesson)
+            plan = planned(asked.plain, wire, sketch, proxy.setup, lesson, summaries=proxy.kept_summaries(caller))
         fitted = plan.fitted
         return Explained(
             wire=wire,

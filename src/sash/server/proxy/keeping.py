@@ -22,6 +22,7 @@ import msgspec
 from sash.core.policy import Policy
 from sash.errors import Conflict, SashError
 from sash.server.proxy.incoming import Incoming
+from sash.server.proxy.links import after_system, chained
 from sash.server.proxy.plan import Sketch
 from sash.store import Store
 from sash.thread import Thread, open_thread
@@ -35,7 +36,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 MOST_OPEN = 256
 MOST_BRANCHES = 200
 """Of one conversation; what diverges more often than that is not kept any more, and that is said."""
-START = b"\0" * 16
 
 
 def conversation_of(asked: Incoming, sketch: Sketch) -> str:
@@ -118,7 +118,7 @@ class Keeper:
 
     def _kept(self, tenant: str, base: str, body: bytes, wire: str) -> Kept:
         given = take_apart(body, wire)
-        items = _after_system(json_text.items(given.listed))
+        items = after_system(json_text.items(given.listed))
         links = chained(items)
         branches = self._branches(tenant, base)
         best: _Branch | None = None
@@ -172,42 +172,3 @@ class Keeper:
     def _forget(self, tenant: str, base: str) -> None:
         with self._lock:
             self._open.pop((tenant, base), None)
-
-
-def _after_system(items: Sequence[bytes]) -> Sequence[bytes]:
-    """The history without the system prompt that leads it: that changes from request to request (dates, folders)."""
-    for place, item in enumerate(items):
-        role = msgspec.json.decode(json_text.mend_surrogates(item), type=_Role).role if item[:1] == b"{" else "user"
-        if role not in ("system", "developer"):
-            return items[place:]
-    return ()
-
-
-class _Role(msgspec.Struct):
-    role: str = ""
-
-
-def chained(items: Sequence[bytes]) -> list[bytes]:
-    """A digest for each beginning of a history. Cache breakpoints are no part of what was said: clients move them."""
-    links: list[bytes] = []
-    last = START
-    for item in items:
-        last = blake2b(_said(item), digest_size=16, key=last).digest()
-        links.append(last)
-    return links
-
-
-def _said(item: bytes) -> bytes:
-    try:
-        said = msgspec.json.decode(item)
-        return msgspec.json.encode(_without_breakpoints(said) if b"cache_control" in item else said)
-    except (msgspec.DecodeError, RecursionError):
-        return item
-
-
-def _without_breakpoints(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_breakpoints(part) for name, part in value.items() if name != "cache_control"}
-    if isinstance(value, list):
-        return [_without_breakpoints(part) for part in value]
-    return value

@@ -8,7 +8,7 @@ import msgspec
 
 from sash.core.calibration import Report
 from sash.errors import InvalidMessage
-from sash.fitting import Fitted, fit
+from sash.fitting import Fitted, KeptSummaries, fit
 from sash.server.proxy.headers import Raw
 from sash.server.proxy.learned import NOTHING, Lesson
 from sash.server.proxy.setup import Kind, ProxySetup
@@ -111,6 +111,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 named = [f"{made.what}@{made.message}" for made in report.repairs[:MOST_REPAIRS]]
                 more = len(report.repairs) - MOST_REPAIRS
                 told["x-sash-repairs"] = ", ".join([*named, *([f"+{more}"] if more > 0 else [])])
+            if (summary := self.fitted.fold.summary) is not None:
+                told["x-sash-summary"] = f"{summary.first}-{summary.end - 1}"
         return [(name.encode(), value.encode("latin-1", "replace")) for name, value in told.items()]
 
     def report(self, context: int | None) -> Report | None:
@@ -138,7 +140,15 @@ def untouched(body: bytes, wire: str, label: str, sketch: Sketch | None = None) 
     return Plan(wire=wire, body=body, sketch=sketch or Sketch(), label=label)
 
 
-def planned(body: bytes, wire: str, sketch: Sketch, setup: ProxySetup, lesson: Lesson = NOTHING) -> Plan:
+def planned(
+    body: bytes,
+    wire: str,
+    sketch: Sketch,
+    setup: ProxySetup,
+    lesson: Lesson = NOTHING,
+    *,
+    summaries: KeptSummaries | None = None,
+) -> Plan:
     """The request fitted into its window: the very bytes that came, where nothing had to change."""
     field = wire_named(wire).MESSAGES
     if not getattr(sketch, field):
@@ -151,6 +161,7 @@ def planned(body: bytes, wire: str, sketch: Sketch, setup: ProxySetup, lesson: L
         calibration=lesson.factor.value,
         # A window that was learned is a small server's, which ends an answer where its window ends.
         max_tokens=min(sketch.answer, lesson.window // 4) if lesson.window and sketch.answer else None,
+        summaries=summaries,
     )
     out = fitted.body
     return Plan(
