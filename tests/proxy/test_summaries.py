@@ -78,9 +78,9 @@ def test_a_summary_is_taken_with_the_next_frame_and_only_then(upstream: Scripted
             assert next_sent[: len(sent) - 1] == sent[:-1]
     told = [(frame, summary, json.dumps(sent)) for frame, summary, sent in steps]
     assert all((BY_A_MODEL in sent) == bool(summary) for _, summary, sent in told)
-    _, covered, sent = told[-1]
+    _, covered, last = told[-1]
     assert int(covered.partition("-")[2]) > 20
-    assert "value_3 is 1003, in conf/part3.toml" in sent
+    assert "value_3 is 1003, in conf/part3.toml" in last
     assert model.asked
 
 
