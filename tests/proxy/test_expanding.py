@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx2
 import pytest
 
 from sash import Policy
@@ -22,38 +23,94 @@ def body_of(wire: str, *, stream: bool) -> bytes:
     return json.dumps({"model": "m", "max_tokens": 100, "stream": stream, field: said}).encode()
 
 
-def streamed_call(wire: str, call: tuple[str, str, str]) -> list[bytes]:
-    """An answer with a call, in the smallest pieces."""
-    whole = completion(wire, "", calls=(call,))
+def streamed_calls(wire: str, *calls: tuple[str, str, str]) -> list[bytes]:
+    """An answer with calls, in the smallest pieces."""
+    whole = completion(wire, "", calls=calls)
+    told: list[dict[str, Any]] = []
     if wire == "openai-responses":
-        return [
-            named_frame({"type": "response.created", "response": {}}),
-            named_frame({"type": "response.completed", "response": whole}),
-        ]
+        offered = {**whole, "tools": [{"type": "function", "name": "sash_expand"}]}
+        told.append({"type": "response.created", "response": {**offered, "output": []}})
+        for place, item in enumerate(whole["output"]):
+            told.append({"type": "response.output_item.added", "output_index": place, "item": item})
+            told.append({"type": "response.output_item.done", "output_index": place, "item": item})
+        return [named_frame(one) for one in (*told, {"type": "response.completed", "response": offered})]
     if wire == "anthropic":
-        started = {"type": "tool_use", "id": call[0], "name": call[1], "input": {}}
-        pieces = [call[2][at : at + 3] for at in range(0, len(call[2]), 3)]
-        told: list[dict[str, Any]] = [
-            {"type": "message_start", "message": {**whole, "content": []}},
-            {"type": "content_block_start", "index": 0, "content_block": started},
-            *(
-                {
-                    "type": "content_block_delta",
-                    "index": 0,
-                    "delta": {"type": "input_json_delta", "partial_json": piece},
-                }
-                for piece in pieces
-            ),
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_stop"},
-        ]
-        return [named_frame(one) for one in told]
+        told.append({"type": "message_start", "message": {**whole, "content": []}})
+        for place, call in enumerate(calls):
+            block = {"type": "tool_use", "id": call[0], "name": call[1], "input": {}}
+            told.append({"type": "content_block_start", "index": place, "content_block": block})
+            for piece in pieces_of(call[2]):
+                delta = {"type": "input_json_delta", "partial_json": piece}
+                told.append({"type": "content_block_delta", "index": place, "delta": delta})
+            told.append({"type": "content_block_stop", "index": place})
+        told.append({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}})
+        return [named_frame(one) for one in (*told, {"type": "message_stop"})]
+    parts: list[dict[str, Any]] = []
+    for place, call in enumerate(calls):
+        function = {"name": call[1], "arguments": ""}
+        parts.append({"index": place, "id": call[0], "type": "function", "function": function})
+        parts += [{"index": place, "function": {"arguments": piece}} for piece in pieces_of(call[2])]
     base = {"id": "c1", "object": "chat.completion.chunk"}
-    first = {"index": 0, "id": call[0], "type": "function", "function": {"name": call[1], "arguments": ""}}
-    rest = [{"index": 0, "function": {"arguments": call[2][at : at + 3]}} for at in range(0, len(call[2]), 3)]
-    deltas = [{"tool_calls": [part]} for part in (first, *rest)]
-    told = [{**base, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    told = [{**base, "choices": [{"index": 0, "delta": {"tool_calls": [part]}}]} for part in parts]
+    told.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
     return [*(b"data: " + json.dumps(one).encode() + b"\n\n" for one in told), b"data: [DONE]\n\n"]
+
+
+def pieces_of(text: str) -> list[str]:
+    return [text[at : at + 3] for at in range(0, len(text), 3)]
+
+
+def tool_of(wire: str, name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {}}
+    if wire == "anthropic":
+        return {"name": name, "input_schema": schema}
+    about = {"name": name, "parameters": schema}
+    return {"type": "function", **about} if wire == "openai-responses" else {"type": "function", "function": about}
+
+
+def name_of(tool: dict[str, Any]) -> str:
+    return str(tool.get("function", tool)["name"])
+
+
+def told_in(response: httpx2.Response) -> list[dict[str, Any]]:
+    lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line.startswith("data: ")]
+    return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+def calls_in(wire: str, response: httpx2.Response, *, stream: bool) -> list[tuple[str, str, Any]]:
+    """The calls of an answer, read as a client reads them: each in its place, from nought on."""
+    told = told_in(response) if stream else []
+    if wire == "openai-responses":
+        whole = told[-1]["response"] if stream else response.json()
+        placed = [one["output_index"] for one in told if one["type"] == "response.output_item.added"]
+        assert not stream or placed == list(range(len(whole["output"])))
+        return [(item["call_id"], item["name"], json.loads(item["arguments"])) for item in whole["output"]]
+    if wire == "anthropic":
+        if not stream:
+            return [(block["id"], block["name"], block["input"]) for block in response.json()["content"]]
+        blocks = [one["content_block"] for one in told if one["type"] == "content_block_start"]
+        written = [""] * len(blocks)
+        for one in told:
+            if one["type"] == "content_block_delta":
+                written[one["index"]] += one["delta"]["partial_json"]
+        return [(block["id"], block["name"], json.loads(text)) for block, text in zip(blocks, written, strict=True)]
+    if not stream:
+        listed = response.json()["choices"][0]["message"].get("tool_calls", [])
+        return [(one["id"], one["function"]["name"], json.loads(one["function"]["arguments"])) for one in listed]
+    found: dict[int, list[str]] = {}
+    for one in told:
+        for part in one["choices"][0]["delta"].get("tool_calls", []):
+            known = found.setdefault(part["index"], [part.get("id", ""), part["function"].get("name", ""), ""])
+            known[2] += part["function"]["arguments"]
+    assert list(found) == list(range(len(found)))
+    return [(call, name, json.loads(text)) for call, name, text in found.values()]
+
+
+def stops_in(wire: str, response: httpx2.Response) -> list[str]:
+    told = told_in(response)
+    if wire == "anthropic":
+        return [one["delta"]["stop_reason"] for one in told if one["type"] == "message_delta"]
+    return [choice.get("finish_reason") or "" for one in told for choice in one.get("choices", ())]
 
 
 def handle_in(received: Received) -> str:
@@ -73,7 +130,7 @@ def test_a_shortened_result_is_read_back(upstream: ScriptedUpstream, wire: str, 
         call = ("call_x", "sash_expand", arguments)
         if stream:
             talk.stream_head()
-            talk.chunk(b"".join(streamed_call(wire, call)))
+            talk.chunk(b"".join(streamed_calls(wire, call)))
             talk.stream_end()
         else:
             talk.answer(200, json.dumps(completion(wire, "", calls=(call,))).encode())
@@ -113,9 +170,61 @@ def test_a_model_that_never_stops_reading_is_stopped(upstream: ScriptedUpstream)
     upstream.default = asking
     with served(setup_for(upstream, policy=POLICY, expand=True)) as proxy:
         response = proxy.post(ROUTES["openai-chat"], body_of("openai-chat", stream=False))
-    assert response.status_code == 200
+    assert response.status_code == 502
+    assert "says nothing" in response.text
+    assert "sash_expand" not in response.text
     assert len(upstream.requests) == 7
     assert "no block has the handle" in upstream.last.body.decode()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("wire", WIRES)
+def test_in_the_last_round_the_tool_is_withdrawn_and_a_call_of_it_kept_from_the_client(
+    upstream: ScriptedUpstream, wire: str, stream: bool
+) -> None:
+    def asking(received: Received, talk: Talk) -> None:
+        number = len(upstream.requests)
+        calls = [(f"call_{number}", "sash_expand", '{"handle": "99.9"}')]
+        if number == 7:
+            calls.append((f"own_{number}", "read", '{"path": "a"}'))
+        if stream:
+            talk.stream_head()
+            talk.chunk(b"".join(streamed_calls(wire, *calls)))
+            talk.stream_end()
+        else:
+            talk.answer(200, json.dumps(completion(wire, "", calls=tuple(calls))).encode())
+
+    upstream.default = asking
+    body = json.loads(body_of(wire, stream=stream))
+    body["tools"] = [tool_of(wire, "read")]
+    with served(setup_for(upstream, policy=POLICY, expand=True)) as proxy:
+        response = proxy.post(ROUTES[wire], json.dumps(body).encode())
+    assert response.status_code == 200
+    offered = [[name_of(tool) for tool in request.json["tools"]] for request in upstream.requests]
+    assert offered == [["read", "sash_expand"]] * 6 + [["read"]]
+    assert "sash_expand" not in response.text
+    assert calls_in(wire, response, stream=stream) == [("own_7", "read", {"path": "a"})]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_while_nothing_is_shortened_a_streamed_call_is_kept_from_the_client(
+    upstream: ScriptedUpstream, wire: str
+) -> None:
+    def asking(_: Received, talk: Talk) -> None:
+        talk.stream_head()
+        talk.chunk(b"".join(streamed_calls(wire, ("call_1", "sash_expand", '{"handle": "1.0"}'))))
+        talk.stream_end()
+
+    upstream.default = asking
+    field = "input" if wire == "openai-responses" else "messages"
+    body = {"model": "m", "max_tokens": 9, "stream": True, field: [{"role": "user", "content": "Hello"}]}
+    with served(setup_for(upstream, policy=POLICY, expand=True)) as proxy:
+        response = proxy.post(ROUTES[wire], json.dumps(body).encode())
+    assert len(upstream.requests) == 1
+    assert "sash_expand" not in response.text
+    assert "call_1" not in response.text
+    assert calls_in(wire, response, stream=True) == []
+    assert not {"tool_calls", "tool_use"} & set(stops_in(wire, response))
 
 
 def test_without_being_asked_for_no_tool_is_offered(upstream: ScriptedUpstream) -> None:

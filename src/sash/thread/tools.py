@@ -56,11 +56,25 @@ def tools(wire: str = "openai-chat") -> list[dict[str, Any]]:
     return [msgspec.json.decode(write(tool)) for tool in (EXPAND, SEARCH)]
 
 
-class _Expand(msgspec.Struct):
+class Expand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call of `sash_expand` asks for."""
+
     handle: str
     first_line: int | None = None
     last_line: int | None = None
     grep: str | None = None
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """The lines that are asked for; None: all."""
+        if self.first_line is None and self.last_line is None:
+            return None
+        return self.first_line or 1, self.last_line or 1 << 40
+
+
+def read_expand(arguments: str) -> Expand:
+    """The arguments of a call, or `msgspec.DecodeError`."""
+    return msgspec.json.decode(arguments, type=Expand)
 
 
 class _Search(msgspec.Struct):
@@ -94,16 +108,13 @@ class Answering:
             return None
         try:
             if call.name == EXPAND.name:
-                return self._expand(msgspec.json.decode(call.arguments, type=_Expand))
+                return self._expand(read_expand(call.arguments))
             return self._search(msgspec.json.decode(call.arguments, type=_Search))
         except (msgspec.DecodeError, UnknownHandle) as error:
             return f"Error: {error}"
 
-    def _expand(self, asked: _Expand) -> str:
-        lines = None
-        if asked.first_line is not None or asked.last_line is not None:
-            lines = (asked.first_line or 1, asked.last_line or 1 << 40)
-        text: str = self._thread.expand(asked.handle, lines=lines, grep=asked.grep)
+    def _expand(self, asked: Expand) -> str:
+        text: str = self._thread.expand(asked.handle, lines=asked.lines, grep=asked.grep)
         shown = self._fitting(text)
         cut = f", {shown.count(chr(10)) + 1:,} of {text.count(chr(10)) + 1:,} lines" if shown != text else ""
         return f"{EXPANDED}{asked.handle!r}{cut}]\n{shown}"

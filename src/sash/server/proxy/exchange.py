@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sash.errors import SashError
 from sash.server.proxy.courier import Answer, Errand
-from sash.server.proxy.expanding import MOST_ROUNDS, continued, offered, read_answer
+from sash.server.proxy.expanding import MOST_ROUNDS, continued, offered, read_answer, withdrawn
 from sash.server.proxy.frames import Frames
 from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
@@ -23,6 +23,7 @@ from sash.server.proxy.proxy import Passed, Proxy
 from sash.server.proxy.refusals import Refusal, refusal_of
 from sash.server.proxy.setup import Upstream
 from sash.server.proxy.usage import UsageReader, error_in
+from sash.server.proxy.withheld import Withheld
 
 INLINE_BYTES = 32_000
 """A body up to this size is fitted at once; a larger one in a thread, so that others do not wait for it."""
@@ -211,11 +212,15 @@ class Run:
             await self._outlet.end()
         return None
 
+    def _offers(self, plan: Plan) -> bool:
+        """Whether our tool is offered in it."""
+        return self._proxy.setup.expand and not self._counts and plan.fitted is not None
+
     def _may_expand(self, plan: Plan) -> bool:
-        """Whether the model may ask to read something back: it was offered to, and something is shortened."""
-        if not self._proxy.setup.expand or self._counts or plan.fitted is None:
+        """Whether a call of our tool is answered: a stream is not held for it while nothing is shortened."""
+        if not self._offers(plan) or plan.fitted is None or self._rounds == MOST_ROUNDS:
             return False
-        return bool(plan.fitted.report.shortened) and self._rounds < MOST_ROUNDS
+        return bool(plan.fitted.report.shortened) or not plan.sketch.streams
 
     async def _expand(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
         """Hold an answer until it is known whose it is: one that asks to read back goes on from what it reads."""
@@ -226,13 +231,24 @@ class Run:
         said = read_answer(body, self._wire, streamed=streamed) if whole else None
         if said is not None and said.expands and plan.fitted is not None:
             self._rounds += 1
-            return msgspec.structs.replace(plan, body=continued(plan.body, self._wire, said, plan.fitted), changed=True)
+            body = continued(plan.body, self._wire, said, plan.fitted)
+            if self._rounds == MOST_ROUNDS:
+                body = withdrawn(body, self._wire)
+            return msgspec.structs.replace(plan, body=body, changed=True)
+        if not whole:
+            raise Refusal(502, f"{answer.upstream.origin} answered with more than {MOST_ANSWER_BYTES:,} bytes")
         if not body.strip():
             raise Refusal(502, f"{answer.upstream.origin} answered {answer.status} with nothing")
-        for frame, _ in Frames(len(body) + 1).feed(body) if streamed else ():
-            reader.see_frame(frame)
-        if not streamed:
+        withheld = Withheld(self._wire)
+        if streamed:
+            frames = Frames(len(body) + 1)
+            whole_frames = [*(frame for frame, _ in frames.feed(body)), frames.rest()]
+            for frame in whole_frames:
+                reader.see_frame(frame)
+            body = b"".join(map(withheld.frame, whole_frames))
+        else:
             reader.see_body(body)
+            body = withheld.body(body)
         if not self._outlet.started:
             await self._head(answer, None if streamed else len(body))
         await self._outlet.end(body)
@@ -253,13 +269,17 @@ class Run:
         if body.lstrip()[:1] != b"{":
             raise Refusal(502, f"{origin} answered {answer.status} with {'no JSON' if body.strip() else 'nothing'}")
         reader.see_body(body)
+        if self._offers(plan) and not (body := Withheld(self._wire).body(body)):
+            raise Refusal(502, f"the model at {origin} asks to read back, again and again, and says nothing")
         await self._head(answer, len(body))
         await self._outlet.end(body)
         return None
 
     async def _pass_stream(self, answer: Answer, plan: Plan, reader: UsageReader) -> Plan | None:
         """A stream, frame by frame. Until its first word it may still turn out to be an overflow."""
-        frames, outlet = Frames(), self._outlet
+        outlet = self._outlet
+        withheld = Withheld(self._wire) if self._offers(plan) else None
+        frames = Frames() if withheld is None else Frames(MOST_ANSWER_BYTES)
         held: list[bytes] = []
         begun = perf_counter()
         async for chunk in answer.plain():
@@ -275,7 +295,7 @@ class Run:
                         judged = error is not None or not any(name in piece[:200] for name in _PREAMBLE)
                 else:
                     judged = True
-                held.append(piece)
+                held.append(piece if withheld is None or not whole else withheld.frame(piece))
             if held and judged:
                 if not outlet.started:
                     await self._head(answer, None)
@@ -283,7 +303,8 @@ class Run:
                 await outlet.write(b"".join(held))
                 held.clear()
             begun = perf_counter()
-        rest = b"".join(held) + frames.rest()
+        last = frames.rest()
+        rest = b"".join(held) + (last if withheld is None else withheld.frame(last))
         if not outlet.started:
             if not rest.strip():
                 raise Refusal(502, f"{answer.upstream.origin} answered {answer.status} with an empty stream")

@@ -2,8 +2,8 @@
 A tool that lets the model read back what was shortened, offered and answered by the proxy itself.
 
 The client never sees it: an answer that calls it is answered here, and what the model says then is
-passed on. So an answer is held until it is known to be the client's, but only where something of the
-history is shortened: else there is nothing to read back.
+passed on. So a stream is held until it is known to be the client's, but only where something of the
+history is shortened: else there is nothing to read back. What cannot be answered is `withheld`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,9 @@ import msgspec
 from sash.errors import SashError
 from sash.fitting import Fitted
 from sash.server.proxy.frames import Frames, payload
+from sash.thread.tools import EXPAND, read_expand
 from sash.wire import json_text, wire_named
 
-NAME = "sash_expand"
-SAYS = (
-    "Reads back a part of this conversation that is shown shortened. `handle` stands in the shortened text. "
-    "`first_line` and `last_line` ask for some lines of it, `grep` for those that match a pattern."
-)
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "handle": {"type": "string"},
-        "first_line": {"type": "integer"},
-        "last_line": {"type": "integer"},
-        "grep": {"type": "string"},
-    },
-    "required": ["handle"],
-}
 MOST_ROUNDS = 6
 """How often a model may read back before it has to answer."""
 LEAST_CHARS = 2_000
@@ -56,22 +42,27 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def expands(self) -> bool:
         """Whether it asks to read something back."""
-        return any(call.name == NAME for call in self.calls)
+        return any(call.name == EXPAND.name for call in self.calls)
 
 
 def offered(body: bytes, wire: str) -> bytes:
     """The body with our tool behind the client's own: always there, so that the head of the prompt stays the same."""
-    match wire:
-        case "anthropic":
-            tool: dict[str, Any] = {"name": NAME, "description": SAYS, "input_schema": SCHEMA}
-        case "openai-responses":
-            tool = {"type": "function", "name": NAME, "description": SAYS, "parameters": SCHEMA, "strict": False}
-        case _:
-            tool = {"type": "function", "function": {"name": NAME, "description": SAYS, "parameters": SCHEMA}}
     fields = dict(json_text.fields(body))
     given = fields.get("tools", json_text.ABSENT)
     own = json_text.items(given) if json_text.present(given) else []
-    fields["tools"] = msgspec.Raw(json_text.list_of([*own, msgspec.json.encode(tool)]))
+    fields["tools"] = msgspec.Raw(json_text.list_of([*own, wire_named(wire).write_tool(EXPAND)]))
+    return json_text.object_of(fields)
+
+
+def withdrawn(body: bytes, wire: str) -> bytes:
+    """The body without our tool; the only one stays, for calls of it are told of, and may not be used."""
+    fields = dict(json_text.fields(body))
+    ours = wire_named(wire).write_tool(EXPAND)
+    own = [tool for tool in json_text.items(fields["tools"]) if bytes(tool) != ours]
+    if own:
+        fields["tools"] = msgspec.Raw(json_text.list_of(own))
+    else:
+        fields["tool_choice"] = msgspec.Raw(b'{"type":"none"}' if wire == "anthropic" else b'"none"')
     return json_text.object_of(fields)
 
 
@@ -178,17 +169,15 @@ def _one(text: bytes) -> bytes:
 
 
 def _read_back(call: Call, fitted: Fitted, most: int) -> str:
-    if call.name != NAME:
+    if call.name != EXPAND.name:
         return NOT_RUN
     try:
-        asked = msgspec.json.decode(call.arguments or "{}")
-        first, last = asked.get("first_line"), asked.get("last_line")
-        lines = (int(first or 1), int(last or 10**9)) if first or last else None
-        text = fitted.expand(str(asked["handle"]), lines=lines, grep=asked.get("grep"))
+        asked = read_expand(call.arguments or "{}")
+        text = fitted.expand(asked.handle, lines=asked.lines, grep=asked.grep)
     except SashError as error:
         return str(error)
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
-        return f"These are no arguments of {NAME}: it takes `handle`, `first_line`, `last_line` and `grep`."
+    except msgspec.DecodeError as error:
+        return f"These are no arguments of {EXPAND.name}: {error}."
     if len(text) <= most:
         return text
     return f"{text[:most]}\n[cut at {most:,} of {len(text):,} characters: ask for some lines of it, or use grep]"
