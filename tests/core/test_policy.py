@@ -155,6 +155,12 @@ def test_a_policy_refuses_a_budget_that_its_window_cannot_hold() -> None:
     assert refused(window=8_000, budget=budget).field == "budget"
 
 
+def test_a_policy_with_changes_is_the_same_policy_otherwise() -> None:
+    changed = policy_from({"history_tokens": 30_000, "budget": {"history": {"share": 0.4}}}, Policy.chat())
+    assert changed == Policy(recall_tokens=2_000, history_tokens=30_000, budget=Budget(history=Allotment(share=0.4)))
+    assert policy_from({}, Policy.recent()) == Policy.recent()
+
+
 def test_a_policy_is_read_from_a_table_with_its_budget() -> None:
     table = {"history_tokens": 30_000, "budget": {"history": {"share": 0.4}}}
     assert policy_from(table) == Policy(history_tokens=30_000, budget=Budget(history=Allotment(share=0.4)))

@@ -311,9 +311,14 @@ _OUTSIDE = {"skills": 3, "knowledge": 3, "cross_thread": 2, "input": 2}
 """Seed 001's percentages of the window."""
 
 
-def policy_from(table: Mapping[str, object]) -> Policy:
-    """A policy from settings: a table of its fields, `budget` a table of sources, `prices` one of prices."""
-    fields = dict(table)
+def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Policy:
+    """
+    A policy from settings: a table of its fields, `budget` a table of sources, `prices` one of prices.
+
+    With a `base`, that policy with these fields in place of its own.
+    """
+    own = () if base is None else Policy.__struct_fields__
+    fields: dict[str, object] = {name: getattr(base, name) for name in own} | dict(table)
     for name, value in fields.items():
         if name not in Policy.__struct_fields__:
             close = get_close_matches(name, Policy.__struct_fields__, n=1)

@@ -9,7 +9,7 @@ import msgspec
 from sash.core.calibration import Calibration, Report, observe
 from sash.core.explain import Explanation
 from sash.core.frame import Frame
-from sash.core.policy import Policy, policy_from
+from sash.core.policy import policy_from
 from sash.core.pressure import Pressure
 from sash.core.tokens import TokenCount
 from sash.server.fault import Fault
@@ -252,8 +252,7 @@ def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
     setup = thread.setup
     named = {name: value for name, value in change.items() if name != "model"}
     if named:
-        fields = {name: getattr(setup.policy, name) for name in Policy.__struct_fields__}
-        setup = msgspec.structs.replace(setup, policy=policy_from(fields | named))
+        setup = msgspec.structs.replace(setup, policy=policy_from(named, setup.policy))
     if "model" in change:
         setup = msgspec.structs.replace(setup, model=change["model"])
     replay, calibration = Replay("now", setup), Calibration()

@@ -6,7 +6,7 @@ import ipaddress
 
 import msgspec
 
-from sash.core.policy import Policy, policy_from
+from sash.core.policy import Policy
 from sash.errors import ServerRefused
 from sash.server.proxy.setup import ProxySetup, proxy_setup_from
 from sash.settings import Settings
@@ -106,12 +106,10 @@ def setup_from(settings: Settings) -> ServerSetup:
     policy = settings.policy()
     if settings.where("policy") == "default":
         # People talk to this one, so what they said long ago is recalled.
-        name, policy = "chat", replaced(Policy.chat(), settings)
+        name, policy = "chat", settings.policy(Policy.chat())
     elif name == "recent":
-        policy = replaced(
-            Policy.recent(turns=settings.value("context_recent_turns"), max_chars=settings.value("context_max_chars")),
-            settings,
-        )
+        turns, characters = settings.value("context_recent_turns"), settings.value("context_max_chars")
+        policy = settings.policy(Policy.recent(turns=turns, max_chars=characters))
     return msgspec.convert(
         {
             **values,
@@ -123,10 +121,3 @@ def setup_from(settings: Settings) -> ServerSetup:
         ServerSetup,
         strict=False,
     )
-
-
-def replaced(policy: Policy, settings: Settings) -> Policy:
-    """The policy with what was set beside it."""
-    given = {name: settings.value(name) for name in Policy.__struct_fields__ if settings.where(name) != "default"}
-    given.pop("budget", None)
-    return policy_from({name: getattr(policy, name) for name in Policy.__struct_fields__} | given)

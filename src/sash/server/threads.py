@@ -94,7 +94,7 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
     given = {name: value for name in names if (value := getattr(asked, name)) is not None}
     if asked.policy is None and not given:
         return None
-    return policy_from({name: getattr(base, name) for name in Policy.__struct_fields__} | given)
+    return policy_from(given, base)
 
 
 def _refuse_unsent(policy: Policy, system: bool, tools: bool) -> None:

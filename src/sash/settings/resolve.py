@@ -65,8 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         given = set(self.given)
         return tuple(_value(self, setting, policy, preset, given) for setting in SETTINGS)
 
-    def policy(self) -> Policy:
-        """The policy: a preset, and what was set beside it."""
+    def policy(self, base: Policy | None = None) -> Policy:
+        """The policy: a preset (or this one, in its place), and what was set beside it."""
         fields = {
             setting.name: self.given[setting.name].value
             for setting in SETTINGS
@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         try:
             if isinstance(budget := fields.get("budget"), Mapping):
                 fields["budget"] = budget_from(budget)
-            return _policy(self.text("policy"), fields)
+            return _policy(self.text("policy"), fields) if base is None else policy_from(fields, base)
         except InvalidPolicy as error:
             name = error.field.partition(".")[0]
             where = self.given[name].where if name in self.given else ""
@@ -191,8 +191,7 @@ def _policy(preset: str, fields: Mapping[str, object]) -> Policy:
     if preset == "best":
         return policy_from(fields)
     told = {parameter: fields[name] for parameter, name in _TOLD.get(preset, {}).items() if name in fields}
-    made = getattr(Policy, preset)(**told)
-    return policy_from({name: getattr(made, name) for name in Policy.__struct_fields__} | dict(fields))
+    return policy_from(fields, getattr(Policy, preset)(**told))
 
 
 _TOLD: dict[str, dict[str, str]] = {
