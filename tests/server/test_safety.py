@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sash.cli.serve import serve
 from sash.errors import ServerRefused
 from sash.server.keys import make_key
 from sash.server.setup import ServerSetup, refuse_open_door
@@ -67,9 +68,23 @@ def test_every_answer_forbids_inline_scripts_and_frames(server: Running) -> None
         assert headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("query", ["key=abc", "api_key=x", "x=1&token=y", "q=sash_abc"])
+@pytest.mark.parametrize(
+    "query", ["key=abc", "api_key=x", "x=1&token=y", "q=sash_" + "a-Z_9" * 8, "q=sash%5F" + "b" * 43]
+)
 def test_a_key_in_an_address_is_refused(server: Running, query: str) -> None:
     assert server.ask("GET", f"/metrics?{query}").status_code == 400
+
+
+def test_a_word_that_begins_as_keys_do_may_be_searched_for(server: Running) -> None:
+    assert server.get("/v1/search?text=sash_expand") == {"found": []}
+
+
+def test_who_is_turned_away_is_told_an_option_that_there_is(server: Running) -> None:
+    name = server.ask("GET", "/metrics", headers={"host": "evil.example"})
+    page = server.ask("GET", "/metrics", headers={"origin": "http://evil.example"})
+    for refused in (name, page):
+        option = refused.json()["error"]["message"].split()[-1]
+        assert option in {flag for parameter in serve.params for flag in parameter.opts}
 
 
 def test_only_who_shows_a_key_comes_in() -> None:

@@ -79,8 +79,8 @@ def application(setup: ServerSetup | None = None, *, store: Store | None = None)
 
 
 def _routes(backend: Backend) -> list[BaseRoute]:
-    ours, passed = _made(backend, our_routes()), _made(backend, PROXY_ROUTES)
-    made: list[BaseRoute] = [*ours, Reserved(ours), *passed]
+    answered = _made(backend, every_route())
+    made: list[BaseRoute] = [*answered, Reserved(answered)]
     if PAGE.is_dir():
         made.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
     return made

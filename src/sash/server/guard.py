@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sash.server.fault import Fault
+from sash.server.keys import WHOLE
 from sash.server.setup import LOOPBACK_NAMES, ServerSetup
+from sash.settings import setting_named
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -24,7 +26,8 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-SECRET_IN_QUERY = re.compile(r"(?:^|&)(?:api[-_]?key|key|token|access_token)=|sash_", re.IGNORECASE)
+_NAMED_KEY = re.compile(r"(?:^|&)(?:api[-_]?key|key|token|access_token)=", re.IGNORECASE)
+_HOSTS, _ORIGINS = (setting_named(name).flag for name in ("allowed_hosts", "allowed_origins"))
 
 
 class Guard:
@@ -75,14 +78,15 @@ class Guard:
     def _look_at(self, scope: Scope, headers: Headers, origin: str | None) -> None:
         host = headers.get("host", "")
         if not self._any_name and not _is_one_of(host, self._names):
-            raise Fault("FORBIDDEN", f"this server does not answer to the name {host[:100]!r}; see --allowed-host")
+            raise Fault("FORBIDDEN", f"this server does not answer to the name {host[:100]!r}; see {_HOSTS}")
         if len(headers.getlist("host")) > 1:
             raise Fault("INVALID_ARGUMENT", "the request names more than one host")
         if origin is not None and not self._is_same(origin, host, scope) and not self._is_allowed(origin):
-            raise Fault("FORBIDDEN", "pages of another origin may not call this server; see --allowed-origin")
+            raise Fault("FORBIDDEN", f"pages of another origin may not call this server; see {_ORIGINS}")
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["method"] != "GET":
-            raise Fault("FORBIDDEN", "pages of another origin may not call this server; see --allowed-origin")
-        if SECRET_IN_QUERY.search(scope["query_string"].decode("latin-1")):
+            raise Fault("FORBIDDEN", f"pages of another origin may not call this server; see {_ORIGINS}")
+        query = unquote_plus(scope["query_string"].decode("latin-1"))
+        if _NAMED_KEY.search(query) or WHOLE.search(query):
             raise Fault("INVALID_ARGUMENT", "keys do not belong into an address, where logs keep them; use a header")
 
     def _is_same(self, origin: str, host: str, scope: Scope) -> bool:

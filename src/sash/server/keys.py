@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from sash.store import Store
 
 PREFIX = "sash_"
 """By it a key of ours is told from a provider's, which passes through the proxy."""
+WHOLE = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{40,}}")
+"""A key somewhere in a text, as `make_key` makes them: not every word that begins as they do."""
 REMEMBERED_SECONDS = 1.0
 """So long may a revoked key still be taken."""
 MOST_REMEMBERED = 4096

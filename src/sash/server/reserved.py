@@ -8,12 +8,13 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from sash.server.fault import Fault
+from sash.server.proxy.table import OWN
 
-OURS = ("/v1/about", "/v1/search", "/v1/threads", "/v1/turns")
+OURS = tuple(f"/v1/{name}" for name in OWN)
 
 
 class Reserved(BaseRoute):
-    """Stands behind our own routes, and before those that pass everything on."""
+    """Stands behind all routes and before the page, which would answer whatever is left."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         self._routes = tuple(routes)

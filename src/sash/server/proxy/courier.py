@@ -16,11 +16,13 @@ import msgspec
 from sash.server.proxy.headers import Raw, value_of
 from sash.server.proxy.refusals import Refusal
 from sash.server.proxy.setup import ProxySetup, Upstream
+from sash.settings import setting_named
 
 RETRIED = frozenset((408, 429, 500, 502, 503, 504, 529))
 FIRST_WAIT_SECONDS = 0.5
 MOST_REDIRECTS = 3
 _KEPT_IDLE_SECONDS = 30.0
+_IDLE = f"`--set {setting_named('idle_seconds').name}=SECONDS`"
 
 
 class Errand(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,7 +236,7 @@ def _broken(error: httpx2.HTTPError, upstream: Upstream) -> Refusal:
         case httpx2.PoolTimeout():
             return Refusal(503, f"too many requests to {where} are under way; try again", code="upstream_busy")
         case httpx2.TimeoutException():
-            return Refusal(504, f"{where} has said nothing for too long; see --idle-seconds", code="upstream_timeout")
+            return Refusal(504, f"{where} has said nothing for too long; see {_IDLE}", code="upstream_timeout")
         case httpx2.ConnectError():
             return Refusal(502, f"{where} cannot be reached: {error}; see --upstream-*", code="upstream_unreachable")
     told = f"{where} broke off its answer: {error}" if str(error) else f"{where} broke off its answer"

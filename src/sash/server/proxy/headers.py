@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
-Raw = tuple[bytes, bytes]
+from sash.server.keys import PREFIX
 
-KEY_PREFIX = b"sash_"
-"""By it a key of ours is told from a provider's: it opens this door and goes no further."""
+Raw = tuple[bytes, bytes]
 
 _HOP = frozenset(
     (
@@ -108,4 +107,4 @@ def _is_ours(name: bytes, value: bytes) -> bool:
 
 
 def _holds_ours(value: bytes) -> bool:
-    return value.strip().split(b" ")[-1].startswith(KEY_PREFIX)
+    return value.strip().split(b" ")[-1].startswith(PREFIX.encode())
