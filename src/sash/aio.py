@@ -8,13 +8,28 @@ without holding the event loop up.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from types import TracebackType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sash.thread import Thread, open_thread
 
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
 _PLAIN = frozenset({"name", "tenant", "wire", "id", "store", "on_frame", "before_slide"})
-"""What is known without asking the store."""
+"""What is known without asking the store; the last two can be set."""
+
+
+def _awaited(
+    verb: Callable[Concatenate[Thread, Given], Answer],
+) -> Callable[Concatenate[AsyncThread, Given], Coroutine[Any, Any, Answer]]:
+    @wraps(verb)
+    async def awaited(self: AsyncThread, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        return await asyncio.to_thread(verb, self.thread, *given, **named)
+
+    return awaited
 
 
 class AsyncThread:
@@ -28,19 +43,60 @@ class AsyncThread:
         return f"<AsyncThread on {self.thread!r}>"
 
     def __getattr__(self, name: str) -> Any:
-        """A verb of the thread, or what is read from the store (`await thread.seq()`); the rest is there at once."""
-        if name.startswith("_"):
-            raise AttributeError(name)
+        """What is there at once: the thread's name, its store, its hooks."""
         if name in _PLAIN:
             return getattr(self.thread, name)
-        verb = getattr(type(self.thread), name)
-        if isinstance(verb, property):
-            verb = verb.fget
+        raise AttributeError(name)
 
-        async def awaited(*given: Any, **named: Any) -> Any:
-            return await asyncio.to_thread(verb, self.thread, *given, **named)
+    def __setattr__(self, name: str, value: object) -> None:
+        # A hook that is set here is the thread's, or it would never be called.
+        object.__setattr__(self.thread if name in _PLAIN else self, name, value)
 
-        return awaited
+    append = _awaited(Thread.append)
+    record_usage = _awaited(Thread.record_usage)
+    request = _awaited(Thread.request)
+    prepared = _awaited(Thread.prepared)
+
+    turns = _awaited(Thread.turns)
+    explain = _awaited(Thread.explain)
+    context = _awaited(Thread.context)
+    pressure = _awaited(Thread.pressure)
+    frames = _awaited(Thread.frames)
+    events = _awaited(Thread.events)
+    said = _awaited(Thread.said)
+    standing = _awaited(Thread.standing)
+    verify = _awaited(Thread.verify)
+
+    compact = _awaited(Thread.compact)
+    undo = _awaited(Thread.undo)
+    pin = _awaited(Thread.pin)
+    unpin = _awaited(Thread.unpin)
+    mark = _awaited(Thread.mark)
+    marks = _awaited(Thread.marks)
+    rewind = _awaited(Thread.rewind)
+    configure = _awaited(Thread.configure)
+    redact = _awaited(Thread.redact)
+
+    remember = _awaited(Thread.remember)
+    facts = _awaited(Thread.facts)
+    expand = _awaited(Thread.expand)
+    answer = _awaited(Thread.answer)
+    search = _awaited(Thread.search)
+
+    summaries = _awaited(Thread.summaries)
+    summarize = _awaited(Thread.summarize)
+    edit_summary = _awaited(Thread.edit_summary)
+    revert_summary = _awaited(Thread.revert_summary)
+
+    close = _awaited(Thread.close)
+
+    async def seq(self) -> int:
+        """Number of its newest event."""
+        return await asyncio.to_thread(lambda: self.thread.seq)
+
+    async def fork(self, name: str | None = None, *, at: int | None = None) -> AsyncThread:
+        """A new thread that goes on from here, or from right after some event; see `Thread.fork`."""
+        return AsyncThread(await asyncio.to_thread(self.thread.fork, name, at=at))
 
     async def __aenter__(self) -> AsyncThread:
         return self
@@ -48,9 +104,17 @@ class AsyncThread:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.thread.close)
+        await self.close()
 
 
-async def open(name: str, **given: Any) -> AsyncThread:  # noqa: A001  (it is `sash.open`, awaited)
-    """`sash.open`, awaited; it takes the same."""
-    return AsyncThread(await asyncio.to_thread(open_thread, name, **given))
+def _opened(
+    door: Callable[Given, Thread],
+) -> Callable[Given, Coroutine[Any, Any, AsyncThread]]:
+    async def opened(*given: Given.args, **named: Given.kwargs) -> AsyncThread:
+        """`sash.open`, awaited; it takes the same."""
+        return AsyncThread(await asyncio.to_thread(door, *given, **named))
+
+    return opened
+
+
+open = _opened(open_thread)  # noqa: A001  (it is `sash.open`, awaited)

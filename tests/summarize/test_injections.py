@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sash.errors import SummaryRejected
 from sash.summarize.sections import SECTIONS
-from sash.summarize.transcript import SaidTurn, told
+from sash.summarize.transcript import Caps, SaidTurn, turn_text
 from sash.summarize.verify import Bounds, verified
 from tests.builders import Call, assistant, result, user
 from tests.injections import PAYLOADS, dressed
@@ -56,6 +56,6 @@ def test_no_order_of_a_tool_is_published(record_property: Callable[[str, object]
 def test_the_model_is_shown_payloads_as_quoted_data() -> None:
     for number in range(len(PAYLOADS)):
         turn = poisoned(number)
-        shown = told([turn]).splitlines()
+        shown = turn_text(turn, Caps()).splitlines()
         inside = [line for line in shown if not line.startswith("| ")]
         assert inside == ["[t1]", "user:", "assistant called fetch:", "result of fetch:", "assistant:"]

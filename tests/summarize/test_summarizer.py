@@ -14,7 +14,7 @@ from sash.summarize import Asked, SaidTurn, Summarizer
 from sash.summarize.drift import lost_names
 from sash.summarize.passes import passes_of
 from sash.summarize.prompt import VERSION, question, system_prompt
-from sash.summarize.transcript import Caps, cut, told
+from sash.summarize.transcript import Caps, cut, turn_text
 from tests.builders import Call, assistant, result, user
 from tests.scripted import Reply, Scripted
 from tests.summarize.building import GOOD, asked, chatty, evidence_of, faithful, turns
@@ -169,7 +169,7 @@ def test_a_turn_is_told_with_all_its_kinds_of_words() -> None:
         Message(role="user", blocks=(Text("look"), Image(data="x"), Document(title="a.pdf"), Opaque("odd", b"{}"))),
         Message(role="assistant", blocks=(Thinking("secret thoughts"), Text("fine"))),
     )
-    shown = told([SaidTurn(number=1, messages=said)])
+    shown = turn_text(SaidTurn(number=1, messages=said), Caps())
     assert shown == "[t1]\nuser:\n| look\nuser:\n| (a picture)\nuser:\n| (a file 'a.pdf')\nassistant:\n| fine"
 
 

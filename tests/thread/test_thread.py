@@ -135,6 +135,8 @@ def test_reported_usage_moves_the_counts_that_follow() -> None:
 def test_what_is_no_usage_is_refused() -> None:
     with pytest.raises(InvalidMessage, match="usage"):
         opened().record_usage([1])
+    with pytest.raises(InvalidMessage, match="no usage of openai-chat, whose field is prompt_tokens; name the `wire`"):
+        opened().record_usage({"input_tokens": 5, "output_tokens": 1})
 
 
 def test_a_shortened_result_is_given_back_whole_or_in_part() -> None:

@@ -118,7 +118,7 @@ def test_the_difference_of_two_requests_tells_what_of_the_cache_survived() -> No
     before = window.prepared("openai-chat")
     for message in Script().assistant("done").user("more").messages():
         window.add(message)
-    difference = window.difference(before, window.prepared("openai-chat"))
+    difference = window.prepared("openai-chat").since(before)
     assert difference.grew
     assert [change.title for change in difference.entered] == ["done", "more"]
 

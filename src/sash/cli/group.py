@@ -51,7 +51,7 @@ SECTIONS = {
     "Look into a session or a thread": "show context explain pressure count replay search expand",
     "Make something of it": "fit convert import export",
     "Change a stored thread": "threads compact undo pin unpin remember facts mark rewind fork",
-    "Run": "serve wrap worker key chat",
+    "Run": "serve wrap worker key",
     "Set up and look after": "config statusline completion doctor backup bench",
 }
 """How `sash --help` groups the commands; one that stands nowhere is listed with the last."""

@@ -162,10 +162,6 @@ def _shapes(name: str) -> bool:
     return name in ("model", "policy") or setting_named(name).group == "window"
 
 
-def _refused(error: InvalidPolicy, name: str, where: str) -> InvalidSetting:
-    return InvalidSetting(name, where=where, problem=f"is {error.value!r}; it takes {error.wanted}")
-
-
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Written]:
     found = {}
     for setting in SETTINGS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -34,12 +34,6 @@ class Caps(msgspec.Struct, frozen=True, kw_only=True):
     def scaled(self, share: float) -> Caps:
         """Less of everything, but never nothing."""
         return Caps(**{name: max(80, int(getattr(self, name) * share)) for name in self.__struct_fields__})
-
-
-def told(turns: Sequence[SaidTurn], caps: Caps | None = None) -> str:
-    """Turns as text, one after the other, each in its brackets."""
-    shown = caps or Caps()
-    return "\n".join(turn_text(turn, shown) for turn in turns)
 
 
 def turn_text(turn: SaidTurn, caps: Caps) -> str:

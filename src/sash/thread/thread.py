@@ -361,7 +361,10 @@ class Thread:
         def make(replay: Replay, seq: int) -> Draft:
             marks = [mark for mark in marks_of(self._log, until=seq) if label is None or mark.label == label]
             if not marks:
-                raise NotFound("mark", "" if label is None else label)
+                marks = marks_of(self._log, until=seq)
+                known = ", ".join(repr(mark.label) for mark in marks if mark.label)
+                remedy = f"it has {known}" if known else "set one with `mark`"
+                raise NotFound("mark", "" if label is None else label, remedy)
             act = Rewound(
                 to=marks[-1].cut,
                 mark=marks[-1].seq,

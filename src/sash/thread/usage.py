@@ -35,4 +35,9 @@ def tokens_read(usage: object, wire: str) -> int | None:
         )
     parts = [said.get(name) for name in _READ.get(wire, ())]
     known = [part for part in parts if isinstance(part, int) and not isinstance(part, bool) and part >= 0]
+    if not known and any(name in said for names in _READ.values() for name in names):
+        raise InvalidMessage(
+            f"{usage!r} is no usage of {wire}, whose field is {' + '.join(_READ[wire])}; name the `wire` it is of",
+            field="usage",
+        )
     return sum(known) if known else None

@@ -83,7 +83,6 @@ class _Line(msgspec.Struct, gc=False, rename="camel"):
     cwd: str | None = None
     provider: str | None = None
     model_id: str | None = None
-    thinking_level: Any = None
     summary: str | None = None
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None

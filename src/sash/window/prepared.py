@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 
-from sash.core.cost import Prices
 from sash.core.difference import Difference, diff
 from sash.core.fold import Fold
 from sash.core.message import Message
-from sash.core.tokens import Counter, TokenCount
+from sash.core.tokens import TokenCount
 from sash.window.report import Report
 from sash.wire import wire_named
 from sash.wire.json_text import items, object_of
@@ -92,10 +91,11 @@ class Prepared:
         """Bytes of the body, about: its fields without what stands between them."""
         return self.made.size
 
-    def since(self, before: Prepared, counter: Counter, prices: Prices) -> Difference:
+    def since(self, before: Prepared) -> Difference:
         """What is different in it from the request before: what entered, left, stayed cached, and what that costs."""
         fixed = sum(self.report.ledger.row(name).used.value for name in ("system", "tools"))
-        return diff(before.said(), self.said(), counter.message, prices=prices, fixed=fixed)
+        prices = self.fold.policy.prices
+        return diff(before.said(), self.said(), self.fold.counter.message, prices=prices, fixed=fixed)
 
     def said(self) -> list[Message]:
         """Its messages without the system prompt."""

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sash.core.difference import Difference
 from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
 from sash.core.frame import Frame
@@ -186,10 +185,6 @@ class Window:
     def pressure(self) -> Pressure:
         """How full the window is."""
         return self.context().pressure
-
-    def difference(self, before: Prepared, after: Prepared) -> Difference:
-        """What is different in a request from the one before it, and what that costs."""
-        return after.since(before, self.counter, self.setup.policy.prices)
 
 
 def _head(setup: Setup) -> Setup:
