@@ -54,6 +54,20 @@ def test_the_task_is_the_first_request_word_for_word_and_no_other() -> None:
     assert pasted.task == "```\nonly code\n```"
 
 
+def test_a_command_to_the_program_is_not_the_task_when_a_request_follows() -> None:
+    digest = Digest()
+    for number, words in enumerate(("/mode", "/plan-mode", "Port the selectors", "Now the rest"), 1):
+        digest.add(asked(number, words))
+        assert digest.task == ("Port the selectors" if number > 2 else words)
+
+
+def test_finding_nothing_is_no_failure() -> None:
+    digest = Digest()
+    missing = "Command exited with code 1"
+    digest.add(worked(1, ("bash", '{"command": "grep -n x a.py"}', missing), ("bash", '{"command": "make"}', missing)))
+    assert [(what, ran.failed) for what, ran in digest.ran.items()] == [("make", True)]
+
+
 def test_what_the_user_wants_from_here_on_is_kept_in_their_own_words() -> None:
     digest = Digest()
     digest.add(asked(3, "Look at this. Always use type hints from now on. And the weather is fine."))

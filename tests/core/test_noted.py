@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.noted import NAMES, OF_A_RESULT, Noted, Voice, note_text
+from sash.core.noted import NAMES, OF_A_RESULT, Noted, Voice, note, note_text
+from tests.builders import Call, assistant
 
 
 def noted(*texts: tuple[Voice, str]) -> dict[str, Noted]:
@@ -24,6 +25,13 @@ def test_a_name_keeps_the_line_in_which_it_stood() -> None:
         "src/fold.py": "here is src/fold.py: and more",
         "src/slide.py": "last line about src/slide.py",
     }
+
+
+def test_what_a_model_writes_to_a_file_is_noted_as_it_stands_there() -> None:
+    table: dict[str, Noted] = {}
+    written = assistant("", Call("a", '{"path":"src/a.py","text":"x = 1\\n\\tname_of = \\"dim_gray\\"\\n"}', "write"))
+    note(table, written, turn=1, now=1, calls={})
+    assert table["dim_gray"].line == 'name_of = "dim_gray"'
 
 
 def test_what_somebody_says_later_has_the_later_line_and_what_a_tool_gives_does_not() -> None:

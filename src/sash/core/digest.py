@@ -21,7 +21,7 @@ from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import A_TOOL, Noted, called, clip, note, note_text
 from sash.core.turn import wrote
 from sash.core.wish import own_words, wishes_in
-from sash.core.work import tells_of_failure, works_of
+from sash.core.work import only_looks, tells_of_failure, works_of
 
 FIRST_SENTENCES = 30
 """Lines of seed 001's summary."""
@@ -127,7 +127,7 @@ class Digest(msgspec.Struct):
         # Steps that left before it were told of then.
         self._remember(turn.number, (live.message for live in turn.messages()))
         said = [live.message for live in (*turn.opening, *(live for step in turn.steps for live in step))]
-        if turn.number == 1:
+        if turn.number == 1 or _bare_command.fullmatch(self.task):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
         tools = [call.name for message in said for call in _calls(message)]
         asked = said[0].text if turn.number else ""
@@ -190,7 +190,7 @@ class Digest(msgspec.Struct):
                     turn, before.changed or work.deed == "edit", before.created or work.deed == "write"
                 )
                 _forget_oldest(self.files, FILES)
-            if work.deed != "read":
+            if work.deed != "read" and not (failed and only_looks(work)):
                 what = work.target if work.deed == "run" else f"{work.deed} {work.target}"
                 self._went(clip(what, LINE_LENGTH), turn, failed, texts)
 
@@ -236,6 +236,8 @@ def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:
     return clip(lines[-1], OUTCOME)
 
 
+_bare_command = re.compile(r"/[\w:-]+")
+"""Setting up the program is no task: the next request is."""
 _error = re.compile(r"error|exception|fail|fatal|denied|not found|no such|cannot|panic", re.IGNORECASE)
 
 

@@ -161,8 +161,9 @@ def _voices(message: Message, calls: dict[str, str]) -> Iterator[tuple[Voice, st
                     yield "asked", "the user said", text
             case ToolCall():
                 calls[block.id] = called(block)
-                # Line breaks inside of JSON: what is written to a file has lines too.
-                yield "called", f"the model called {block.name}", block.arguments.replace("\\n", "\n")
+                # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
+                plain = block.arguments.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+                yield "called", f"the model called {block.name}", plain
             case ToolResult():
                 source = calls.pop(block.call_id, A_TOOL)
                 for part in block.content:

@@ -289,12 +289,13 @@ def failing_among(done: Sequence[Outcome]) -> Iterator[Outcome]:
     settled: set[object] = set()
     for outcome in reversed(done):
         subjects = [_subject(work) for work in outcome.works] or [outcome.called]
-        if outcome.failed and settled.isdisjoint(subjects) and not any(map(_only_looks, outcome.works)):
+        if outcome.failed and settled.isdisjoint(subjects) and not any(map(only_looks, outcome.works)):
             yield outcome
         settled.update(subjects)
 
 
-def _only_looks(work: Work) -> bool:
+def only_looks(work: Work) -> bool:
+    """Whether a work changes nothing: when it finds nothing, that is its answer."""
     return work.deed == "read" or (work.deed == "run" and _looks.match(work.target) is not None)
 
 
