@@ -361,8 +361,7 @@ class Thread:
         def make(replay: Replay, seq: int) -> Draft:
             marks = [mark for mark in marks_of(self._log, until=seq) if label is None or mark.label == label]
             if not marks:
-                marks = marks_of(self._log, until=seq)
-                known = ", ".join(repr(mark.label) for mark in marks if mark.label)
+                known = ", ".join(repr(mark.label) for mark in marks_of(self._log, until=seq) if mark.label)
                 remedy = f"it has {known}" if known else "set one with `mark`"
                 raise NotFound("mark", "" if label is None else label, remedy)
             act = Rewound(
