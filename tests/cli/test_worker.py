@@ -49,3 +49,25 @@ def test_a_failure_is_an_exit_code_and_a_sentence(tmp_path: Path) -> None:
     assert ran.code == 1
     assert "failed: the summary was rejected" in ran.err
     store.close()
+
+
+def test_a_thread_that_was_given_up_is_tried_again_by_name(tmp_path: Path) -> None:
+    """S9."""
+    url = f"sqlite:///{tmp_path}/threads.db"
+    store = open_store(url)
+    thread = slid(store, "", "stuck")
+    lease = store.claim_due_summary("", lease_seconds=60)
+    assert lease is not None
+    store.fail_summary(lease, "nobody answered", retry_seconds=0, park=True)
+    words = ("worker", "--once", "--store", url, "--summarizer", "echo")
+    assert here(*words, home=tmp_path).code == 0
+    shown = here("explain", "stuck", "--store", url, home=tmp_path)
+    assert "given up until it is tried again by hand: nobody answered" in " ".join(shown.out.split())
+    again = here(*words, "--retry", "stuck", home=tmp_path)
+    assert (again.code, "failed: the summary was rejected" in again.err) == (1, True)
+    trouble = thread.trouble()
+    assert trouble is not None
+    assert (trouble.attempts, trouble.parked) == (1, False)
+    nobody = here(*words, "--retry", "nobody", home=tmp_path)
+    assert (nobody.code, "'nobody'" in nobody.err) == (1, True)
+    store.close()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sash.core.summary import Summary
-from sash.errors import ProviderBusy, ProviderDown, StoreUnavailable, SummaryRejected
+from sash.errors import ProviderBusy, ProviderDown, StoreUnavailable, SummaryRejected, WindowOverflow
 from sash.store import Entry, Store, Trouble
 from sash.summarize import Summarizer
 from sash.thread import thread_of
@@ -64,6 +64,7 @@ def test_a_restart_builds_the_same_request_with_a_summary(store: Store, tenant: 
     ],
 )
 def test_a_failure_leaves_everything_as_it_was_and_is_shown(store: Store, tenant: str, reply: Reply) -> None:
+    """S1."""
     thread = slid(store, tenant)
     before, events = thread.request(), thread.seq
     made = worked(worker(store, tenant, Scripted(reply)).once())
@@ -77,6 +78,7 @@ def test_a_failure_leaves_everything_as_it_was_and_is_shown(store: Store, tenant
 
 
 def test_what_fails_forever_is_tried_so_often_and_then_parked_while_others_go_on(store: Store, tenant: str) -> None:
+    """S5."""
     bad, good = slid(store, tenant, "bad"), opened(store, tenant, "good")
     broken = Scripted(ProviderDown("no answer"))
     stubborn = worker(store, tenant, broken, terms=Terms(turns=1, attempts=3, first_seconds=0.0))
@@ -89,8 +91,64 @@ def test_what_fails_forever_is_tried_so_often_and_then_parked_while_others_go_on
     chat(bad, 10, first=17)
     assert bad.frames()[-1].summary == 0
     # Taken up again by hand, it is truly tried again.
-    store.retry_summary(tenant, bad.id)
+    bad.retry_summary()
     assert worked(worker(store, tenant).once()).outcome == "published"
+
+
+def test_what_was_given_up_is_shown_and_can_be_tried_again_as_often_as_one_likes(store: Store, tenant: str) -> None:
+    """S9."""
+    thread = slid(store, tenant)
+    terms = Terms(turns=1, attempts=2, first_seconds=0.0)
+    provider = Scripted(ProviderDown("nobody answers"))
+    assert thread.trouble() is None
+    assert thread.explain().trouble == ""
+    for time in (1, 2, 3):
+        assert [worked(worker(store, tenant, provider, terms=terms).once()).outcome for _ in range(2)] == [
+            "failed",
+            "parked",
+        ]
+        assert worker(store, tenant, provider, terms=terms).once() is None
+        assert len(provider.asked) == 2 * time
+        assert "failed 2 times, given up until it is tried again by hand: nobody answers" in thread.explain().trouble
+        thread.retry_summary()
+        trouble = thread.trouble()
+        assert trouble is not None
+        assert not trouble.parked
+    assert worked(worker(store, tenant).once()).outcome == "published"
+    assert thread.trouble() is None
+
+
+def test_a_window_that_cannot_be_made_smaller_is_not_tried_again_and_again(store: Store, tenant: str) -> None:
+    """S7: the user's own words are above the high mark; a few slides, a few summaries, then an error with the sizes."""
+    policy = msgspec.structs.replace(SMALL, window=6_000, reserve_tokens=500, worth_tokens=200)
+    thread, provider = opened(store, tenant, policy=policy), model()
+    busy = worker(store, tenant, provider)
+    chat(thread, 3)
+    thread.append({"role": "user", "content": f"Keep in mind: {'word ' * 700}"})
+    before = len(thread.frames())
+    for number in range(40):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        thread.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        thread.append({"role": "tool", "tool_call_id": f"c{number}", "content": "la"})
+        while busy.once() is not None:
+            pass
+    assert thread.context().ledger.row("history").used.value > thread.context().high
+    assert len(thread.frames()) - before <= 2
+    assert len(provider.asked) <= 2
+    assert thread.verify().problems == ()
+    thread.append({"role": "user", "content": "word " * 6_000})
+    with pytest.raises(WindowOverflow, match="window") as refused:
+        thread.request()
+    assert refused.value.window == 6_000
+    frames, asked = len(thread.frames()), len(provider.asked)
+    for _ in range(5):
+        with pytest.raises(WindowOverflow):
+            thread.request()
+        thread.compact()
+        while busy.once() is not None:
+            pass
+    assert len(thread.frames()) <= frames + 1
+    assert len(provider.asked) <= asked + 1
 
 
 def test_a_failure_waits_longer_each_time(store: Store, tenant: str) -> None:
@@ -250,6 +308,7 @@ def test_after_some_generations_a_summary_is_written_from_the_turns_again(store:
 
 
 def test_turns_that_were_all_rewound_need_no_model(store: Store, tenant: str) -> None:
+    """S2."""
     thread = opened(store, tenant)
     chat(thread, 2)
     thread.mark("here")

@@ -87,6 +87,8 @@ def _print_frames(out: Screen, told: Explanation) -> None:
 
 
 def _print_summaries(out: Screen, told: Explanation) -> None:
+    if told.trouble:
+        out.paragraph(clean(told.trouble), "yellow")
     for summary in told.summaries:
         by = "the user" if summary.by == "user" else clean(summary.model) or "a model"
         stands = "in force" if summary.in_force else "waits for the next slide"

@@ -15,6 +15,8 @@ from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.options import from_settings, reports, settings_of
 from sash.cli.stored import store_of
+from sash.errors import NotFound
+from sash.store import Store
 from sash.thread.worker import Terms, Worked, Worker
 
 NAMES = ("store", "summarizer", "base_url", "summary_tokens_per_hour")
@@ -29,12 +31,21 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @click.option("--tenant", default=None, metavar="TEXT", help="Only threads of this tenant; left out: of everybody.")
 @click.option("--once", is_flag=True, help="Do what is due now and exit: 1 where something failed.")
+@click.option("--retry", "names", multiple=True, metavar="THREAD", help="Try this thread again that was given up.")
 @click.option("--idle", type=click.FloatRange(0.01), default=2.0, show_default=True, help="Seconds between two looks.")
 @from_settings(*NAMES)
 @reports(WorkDone)
 @click.pass_context
 def worker(
-    context: click.Context, /, *, tenant: str | None, once: bool, idle: float, as_json: bool, **given: Any
+    context: click.Context,
+    /,
+    *,
+    tenant: str | None,
+    once: bool,
+    names: tuple[str, ...],
+    idle: float,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """
     Write summaries of the turns that left, for every thread of a store where one is due.
@@ -52,6 +63,8 @@ def worker(
     provider = provider_named(name, model=model, base_url=settings.text("base_url"))
     terms = Terms(tokens_per_hour=settings.value("summary_tokens_per_hour"))
     with store_of(settings) as store:
+        for thread in names:
+            _retry(store, tenant or "", thread)
         busy = Worker(store, Summarizer(provider), tenant=tenant, terms=terms)
         if not once:
             click.echo(f"sash worker: {provider.name} {clean(provider.model)} writes; Ctrl-C ends it", err=True)
@@ -67,6 +80,14 @@ def worker(
         answer(WorkDone(threads=tuple(done)))
     if any(made.outcome in ("failed", "parked") for made in done):
         context.exit(1)
+
+
+def _retry(store: Store, tenant: str, name: str) -> None:
+    """A summary that was given up is due again."""
+    row = store.find(tenant, name)
+    if row is None:
+        raise NotFound("thread", name)
+    store.retry_summary(tenant, row.id)
 
 
 def _tell(made: Worked) -> None:

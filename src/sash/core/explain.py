@@ -118,6 +118,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The one in force, and those that wait for the next frame."""
     recalled: tuple[Hit, ...] = ()
     """Messages that left and stand beside the current input because they bear on it: score, and terms they share."""
+    trouble: str = ""
+    """Why the last attempt at a summary failed, and whether there will be another."""
 
 
 BECAUSE: dict[Reason, str] = {

@@ -131,6 +131,12 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     parked: bool
     """Nobody tries any more until it is taken up again by hand."""
 
+    def told(self) -> str:
+        """In a sentence."""
+        times = "once" if self.attempts == 1 else f"{self.attempts} times"
+        then = "given up until it is tried again by hand" if self.parked else "it will be tried again"
+        return f"writing a summary failed {times}, {then}: {self.error}"
+
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a key lets in. The key itself is nowhere stored."""

@@ -26,7 +26,7 @@ from sash.core.summary import Summary
 from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
 from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
-from sash.store import Found, Key, Matching
+from sash.store import Found, Key, Matching, Trouble
 from sash.summarize import Summarizer
 from sash.thread.acts import (
     Change,
@@ -234,7 +234,9 @@ class Thread:
         """Of every turn, result and frame: what became of it, by which rule, and how to get it back."""
         with self._lock:
             window = self._tail.current().window
-            return window.explain(past=past_of(self._log, window.fold), stored=True)
+            explained = window.explain(past=past_of(self._log, window.fold), stored=True)
+        trouble = self.trouble()
+        return msgspec.structs.replace(explained, trouble="" if trouble is None else trouble.told())
 
     def context(self) -> Context:
         """Where the tokens of the next request go."""
@@ -474,6 +476,16 @@ class Thread:
     def summaries(self) -> tuple[Summary, ...]:
         """The revisions of its summary, oldest first: who wrote each, what it covers, and what it lost on the way."""
         return revisions_of(self._log)
+
+    def trouble(self) -> Trouble | None:
+        """How the last attempt at a summary failed; None where none did, or one has gone well since."""
+        return next((found for found in self.store.troubles(self.tenant) if found.thread == self.id), None)
+
+    def retry_summary(self) -> None:
+        """A summary that waits for its next attempt, or was given up, is tried again at once, as often as a new one."""
+        self.store.retry_summary(self.tenant, self.id)
+        if self.worker is not None:
+            self.worker.wake()
 
     def summarize(
         self,
