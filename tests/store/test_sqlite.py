@@ -7,7 +7,7 @@ import random
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from sash.errors import DamagedDatabase, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from sash.store import Store, open_store
+from sash.store import Entry, Store, open_store
 from sash.store.sqlite import SqliteStore, writer
 from sash.store.sqlite.connection import WAL_LIMIT
 from tests.store.building import entry, said, texts_of, thread_of
@@ -285,3 +285,28 @@ def test_a_lower_durability_says_so_to_the_database(scratch: Path) -> None:
         assert store._writer.connection.pragma("synchronous") == level
         assert store._writer.connection.pragma("journal_mode") == "wal"
         store.close()
+
+
+def test_redacted_words_are_nowhere_in_the_file_not_even_where_something_else_stood(scratch: Path) -> None:
+    """S12: a checkpoint that was replaced long ago leaves its pages to nobody, and its words on them."""
+    path = scratch / "threads.db"
+    store = open_store(f"sqlite:///{path}")
+    thread = thread_of(store, "", "my name is Zebulonix").id
+    large = b"of Zebulonix " * 5_000
+    store.append("", thread, Entry(events=(said("more"),), checkpoint=large))
+    store.append("", thread, Entry(events=(said("more"),), checkpoint=b"small"))
+    with suppress(StoreError):
+        store.append("", thread, Entry(events=(said("more of Zebulonix" * 900),) * 9, checkpoint=large), expected_seq=1)
+    assert b"Zebulonix" in path.read_bytes() + path.with_name("threads.db-wal").read_bytes()
+    for _ in range(2):
+        store.redact("", thread, 1, b"{}")
+        kept = b"".join(one.read_bytes() for one in scratch.iterdir() if one.name.startswith("threads.db"))
+        assert b"zebulonix" not in kept.lower()
+        # Freed again, by others, between two redactions.
+        other = open_store(f"sqlite:///{path}")
+        other.append("", thread, Entry(events=(said("more"),), checkpoint=large))
+        other.append("", thread, Entry(events=(said("more"),), checkpoint=b"small"))
+        other.close()
+    assert store.health().problems == ()
+    assert texts_of(store, "", thread)[0] == ""
+    store.close()

@@ -247,7 +247,8 @@ def _line(said: Remembered, terms: frozenset[str]) -> str:
     told = []
     for block in said.message.blocks:
         match block:
-            case Text(text) if text.strip():
+            # What sash put in somebody's place, a tombstone, tells nothing.
+            case Text(text) if text.strip() and not said.message.written_by_sash:
                 role = "" if speaker_of(text) else f"{said.message.role}: "
                 told.append(f"{role}{_passage(text, terms)}")
             case ToolCall():

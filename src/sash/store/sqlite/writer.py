@@ -29,6 +29,8 @@ INTERRUPTED = "the writer was interrupted; whether this was stored is not known"
 
 CHECKPOINT_PAGES = 1_000
 TRUNCATE_PAGES = 8_000
+SCRUB_PAGES = 10_000
+"""That are overwritten with one blob."""
 """From 32 MB on the write-ahead log is not only copied back but emptied, even if that takes a moment."""
 
 
@@ -63,6 +65,8 @@ class Writer:
         """Held for a moment, to join the queue or to leave it."""
         self._led = False
         self._pages = 0
+        self._freed, self._scrubbed = True, -1
+        """Whether pages may have been freed since they were last scrubbed, and the version of the database then."""
         connection.set_wal_hook(self._grown)
 
     def _grown(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
@@ -116,6 +120,9 @@ class Writer:
             if erasing:
                 self._erase(True)
             self._together(batch)
+            self._freed = self._freed or not erasing
+            if erasing:
+                self._scrub()
         finally:
             for work in batch:
                 if not work.done:
@@ -163,6 +170,27 @@ class Writer:
     def _erase(self, on: bool) -> None:
         with suppress(apsw.Error):
             self.connection.pragma("secure_delete", "ON" if on else "FAST")
+
+    def _scrub(self) -> None:
+        """
+        Zeros over the pages that nobody uses: what was replaced earlier, a checkpoint say, may still stand there.
+
+        A blob as large as all of them takes them up and gives them back. Left out where nothing was
+        freed since the last time; where there is no room for it, the words are at least in no table.
+        """
+        with suppress(apsw.Error):
+            version = int(str(self.connection.pragma("data_version")))
+            if not self._freed and version == self._scrubbed:
+                return
+            with Immediate(self.connection):
+                free = int(str(self.connection.pragma("freelist_count")))
+                page = int(str(self.connection.pragma("page_size")))
+                self.connection.execute("CREATE TABLE scrub (zeros BLOB)")
+                for first in range(0, free, SCRUB_PAGES):
+                    zeros = min(SCRUB_PAGES, free - first) * page
+                    self.connection.execute("INSERT INTO scrub VALUES (zeroblob(?))", (zeros,))
+                self.connection.execute("DROP TABLE scrub")
+            self._freed, self._scrubbed = False, version
 
     def _empty_log(self, truncate_pages: int) -> None:
         """Copy the write-ahead log back. What was committed is safe without it, so its failure is nobody's error."""
