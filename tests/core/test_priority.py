@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash
-from sash.core.priority import BESIDE, SEED, SIGNALS, Said, Score, Signal, scores_of
+from sash.core.priority import BESIDE, SEED, SIGNALS, Said, Score, Signal, scores_of, tells_when
 from sash.core.size import Size
 from sash.core.turn import SYSTEM, Placing
 
@@ -332,6 +332,31 @@ def test_a_turn_with_an_unresolved_error_is_worth_more() -> None:
     assert "+15 unresolved error" in scores(*log, signals=SIGNALS)[2].reasons
     log += [user("again"), *calls("bash", command="make")]
     assert "+15 unresolved error" not in scores(*log, signals=SIGNALS)[2].reasons
+
+
+@pytest.mark.parametrize(
+    ("words", "tells"),
+    [
+        ("We were in Lisbon last summer.", True),
+        ("I have 3 dogs.", True),
+        ("(1:56 pm on 8 May, 2023) Ada: It was in March.", True),
+        ("(1:56 pm on 8 May, 2023) Ada: Good to see you!", False),
+        ("How nice of you!", False),
+        (f"It was in March. {'la ' * 300}", False),
+    ],
+)
+def test_who_tells_when_or_how_much_is_worth_more_among_people_talking(words: str, tells: bool) -> None:
+    for message in (user(words), assistant(words)):
+        assert tells_when(Said(message, message.text)) is tells
+    call = Message(role="assistant", blocks=(Text(words), ToolCall("a", "look")))
+    assert not tells_when(Said(call, call.text))
+
+
+def test_only_the_seeds_scores_end_at_100() -> None:
+    log = [user("please, the answer is 42")] * 40
+    [turn] = [LiveTurn(40, "", [LiveMessage(39, log[39], Size(1))], [])]
+    assert scores_of([turn], 40)[40].value == 100
+    assert scores_of([turn], 40, signals=SIGNALS)[40].value > 100
 
 
 def test_the_seeds_own_scores_know_nothing_of_the_signals_beside_them() -> None:

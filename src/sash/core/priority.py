@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from sash.core.live import LiveTurn
 from sash.core.message import Message, Opaque, Text, ToolCall, ToolResult
+from sash.core.terms import speaker_of
 from sash.core.turn import wrote
 from sash.core.wish import is_correction, is_standing, own_words
 from sash.core.work import Answers, Outcome, failing_among, outcomes, stale_among
@@ -31,6 +32,9 @@ LAST_AT_LEAST = 85
 LAST = 5
 """So many of the newest messages score at least `LAST_AT_LEAST`."""
 CAP = 100
+"""Of the seed's scores."""
+SPOKEN = 600
+"""Characters: what is longer is a document, and has numbers anyway."""
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -126,6 +130,25 @@ def unresolved_error(said: Said) -> bool:
     return said.failing
 
 
+_when = re.compile(
+    r"\d|\b(?:January|February|March|April|May|June|July|August|September|October|November|December|yesterday|last|ago|"
+    r"weeks?|months?|years?)\b"
+)
+
+
+def tells_when(said: Said) -> bool:
+    """
+    Somebody tells, among people talking, when something was, or how much: that is what they come back to.
+
+    A stamp before the speaker's name tells nothing of what was said.
+    """
+    words = said.words
+    if len(words) > SPOKEN or any(map(_of_a_tool, said.message.blocks)):
+        return False
+    name = speaker_of(words)
+    return _when.search(words.partition(f"{name}: ")[2] if name else words) is not None
+
+
 SEED = (
     Signal("user", 15, by_user),
     Signal("instruction words", 10, instruction_words),
@@ -139,6 +162,7 @@ BESIDE = (
     Signal("correction", 15, correction),
     Signal("superseded work", -15, superseded_work),
     Signal("unresolved error", 15, unresolved_error),
+    Signal("tells when or how much", 40, tells_when),
 )
 """What tells more than the seed's words do; for every policy but the seed's own."""
 
@@ -179,7 +203,7 @@ def scores_of(
     return scores
 
 
-def _score(said: Said, index: int, total: int, signals: Iterable[Signal]) -> Score:
+def _score(said: Said, index: int, total: int, signals: Sequence[Signal]) -> Score:
     value, reasons = BASE, [f"{BASE} base"]
     for signal in signals:
         if signal.seen(said):
@@ -195,7 +219,7 @@ def _score(said: Said, index: int, total: int, signals: Iterable[Signal]) -> Sco
         if applies and value < floor:
             value = floor
             reasons.append(f"at least {floor} {name}")
-    if value > CAP:
+    if value > CAP and tuple(signals) == SEED:
         value = CAP
         reasons.append(f"at most {CAP}")
     kind: Type = "response"
