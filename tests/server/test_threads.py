@@ -160,7 +160,13 @@ def test_a_session_file_is_imported_and_the_whole_thread_exported(server: Runnin
     added = server.ask("POST", f"/v1/threads/{place}/import", file).json()
     assert (added["added"], added["damaged"]) == (2, 0)
     assert server.get(f"/v1/threads/{place}/history")["turns"][0]["requestText"] == "imported question"
+    again = server.ask("POST", f"/v1/threads/{place}/import", file).json()
+    assert (again["added"], again["known"]) == (0, 2)
     said(server, place, "and more")
+    again = server.ask("POST", f"/v1/threads/{place}/import", file).json()
+    assert (again["added"], again["known"]) == (0, 2)
+    other = {"messages": [{"role": "user", "content": "another session"}]}
+    assert server.ask("POST", f"/v1/threads/{place}/import", other).status_code == 409
     out = server.get(f"/v1/threads/{place}/export?wire=anthropic")["request"]
     assert [message["role"] for message in out["messages"]] == ["user", "assistant", "user", "assistant"]
     refused = server.ask("POST", f"/v1/threads/{place}/import?format=nothing", file)

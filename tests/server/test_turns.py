@@ -250,7 +250,8 @@ def test_a_provider_that_cannot_read_so_much_is_asked_once_more_with_less(server
     events = said(server, place, "and now?")
     assert last_of(events)["status"] == "completed"
     assert len(str(provider.requests[3])) < len(str(provider.requests[2]))
-    assert "frame" in [event.name for event in events]
+    assert [event.fields["reason"] for event in events if event.name == "frame"] == ["overflow"]
+    assert server.get(f"/v1/threads/{place}/frames")["frames"][-1]["reason"] == "overflow"
 
 
 def test_a_slide_is_told_while_it_happens_and_the_boundary_moves(server: Running) -> None:

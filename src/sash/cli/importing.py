@@ -18,10 +18,10 @@ from sash.cli.screen import screen
 from sash.cli.stored import store_of
 from sash.cli.subject import located, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount
-from sash.errors import NotFound, ThreadExists
+from sash.errors import NotFound
 from sash.settings import Settings
 from sash.store import Store
-from sash.thread import Thread, open_thread
+from sash.thread import Spoken, Thread, open_thread
 from sash.transcripts import Damage
 from sash.wire import wire_named
 
@@ -65,15 +65,15 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
     with store_of(settings, create=True) as store:
         name = name or transcript.id or (place.path.stem if place.path is not None else "imported")
         thread = _thread(store, name, telling, settings)
-        known, added = _append(thread, telling)
-        if transcript.title and not known:
+        taken = thread.take(_told(telling))
+        if transcript.title and not taken.known:
             store.put_title(thread.tenant, thread.id, transcript.title)
         context = thread.context()
         turns = thread.window.fold.placing.turn or 0
     told = Imported(
         thread=name,
-        added=added,
-        known=known,
+        added=taken.added,
+        known=taken.known,
         turns=turns,
         boundary=context.boundary,
         tokens=context.used,
@@ -84,8 +84,8 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
         answer(told)
         return
     out = screen()
-    there = f", {known:,} were there already" if known else ""
-    out.paragraph(f"{added:,} messages added to the thread {clean(name)!r}{there}; {told.turns:,} turns in all.")
+    there = f", {taken.known:,} were there already" if taken.known else ""
+    out.paragraph(f"{taken.added:,} messages added to the thread {clean(name)!r}{there}; {told.turns:,} turns in all.")
     out.paragraph(f"Look at it: sash show {clean(name)}")
     print_damage(out, told.damage, told.damaged)
 
@@ -108,25 +108,9 @@ def _thread(store: Store, name: str, telling: Telling, settings: Settings) -> Th
     )
 
 
-def _append(thread: Thread, telling: Telling) -> tuple[int, int]:
-    """Adds what the thread does not have yet; all that it has must be what the session begins with."""
-    entries = (entry for entry in telling.entries if entry.message.role != "meta")
-    known = 0
-    for stored in _stored(thread):
-        entry = next(entries, None)
-        if entry is None or entry.message.source != stored:
-            raise ThreadExists(thread.name, differs=known + 1)
-        known += 1
-    added = 0
-    with Progress(f"storing {telling.name}") as progress:
-        for entry in entries:
-            thread.append(entry.message.source, wire=entry.message.wire, at=entry.at)
-            added += 1
-            progress.at(added)
-    return known, added
-
-
-def _stored(thread: Thread) -> Iterator[bytes]:
-    for event in thread.events():
-        if event.kind == "message":
-            yield event.body
+def _told(telling: Telling) -> Iterator[Spoken]:
+    with Progress(f"reading {telling.name}") as progress:
+        for number, entry in enumerate(telling.entries, 1):
+            progress.at(number)
+            if entry.message.role != "meta":
+                yield Spoken(entry.message, entry.at)

@@ -414,13 +414,13 @@ class Fold:
 
     # What commands do.
 
-    def compact(self) -> Frame | None:
-        """Slides at the user's own command: down to the low mark, or by as much where it is below that already."""
+    def compact(self, reason: Reason = "compact") -> Frame | None:
+        """Slides on command, the user's or the provider's: to the low mark, or by as much where it is below that."""
         self.suspended = False
-        frame = self.slide("compact", low=self.compact_mark())
+        frame = self.slide(reason, low=self.compact_mark())
         if frame is None and self._standing_summary(self.frame.boundary) != self.summary:
             # A summary that waits is reason enough, where it is the user's own command.
-            return self.reframe("compact")
+            return self.reframe(reason)
         return frame
 
     def compact_mark(self) -> int:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sash.errors import SashError
+from sash.errors import SashError, ThreadExists
 from sash.server.body import read_body
 from sash.server.fault import Fault
 from sash.server.handles import id_of
 from sash.server.route import Asked, Given, Route, Shape
 from sash.server.shapes import MessageWire
+from sash.thread import Spoken
 from sash.thread.log import messages_of
 from sash.transcripts import FORMATS, open_transcript
 from sash.wire import prepare, write_fields
@@ -41,6 +42,8 @@ class Imported(Shape, frozen=True, kw_only=True):
     format: str
     added: int
     """Messages."""
+    known: int
+    """Messages that were there already: done again, it adds what is new and nothing twice."""
     damaged: int
     damage: list[DamageShape]
     """The first hundred."""
@@ -77,13 +80,18 @@ async def import_session(asked: Asked[None, ImportQuery]) -> Imported:
             entries = [entry for entry in transcript.messages() if entry.message.role != "meta"]
         except SashError as error:
             raise Fault("INVALID_ARGUMENT", str(error)) from None
-        for entry in entries:
-            thread.append(entry.message.source, wire=entry.message.wire, at=entry.at)
+        try:
+            taken = thread.take(Spoken(entry.message, entry.at) for entry in entries)
+        except ThreadExists:
+            raise Fault(
+                "CONFLICT", "the thread holds something else than the session begins with; import it into a new thread"
+            ) from None
         backend.entitle(thread, row)
         return Imported(
             thread_id=id_of(row),
             format=transcript.format,
-            added=len(entries),
+            added=taken.added,
+            known=taken.known,
             damaged=transcript.damaged,
             damage=[DamageShape(line=one.line, why=one.why) for one in transcript.damage[:MOST_DAMAGE]],
         )

@@ -198,7 +198,7 @@ class RunningTurn:
                     raise
                 # Once: the provider counts more than we did.
                 shrunk = True
-                self._tell_frame(await self.backend.call(self.thread.compact))
+                self._tell_frame(await self.backend.call(lambda: self.thread.compact(reason="overflow")))
                 continue
             await self._take(finished, prepared.tokens.value)
             if finished.stop != "paused":

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from sash.core.event import Event, Kind
+from sash.core.frame import Reason
 from sash.core.message import Message
 from sash.core.policy import Policy
 from sash.core.sources import Source
@@ -53,6 +54,12 @@ def change_of(
         tools=UNSET if tools is None else read_tools(tools, written),
         sources=UNSET if sources is None else tuple(sources),
     )
+
+
+class Compacted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The window was to slide at once."""
+
+    reason: Reason = "compact"
 
 
 class Pinned(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from sash.core.size import size_of
 from sash.core.state import FoldState, Lookup
 from sash.core.summary import Summary
 from sash.core.turn import title_of
-from sash.thread.acts import Change, Pinned, Redacted, Remembered, Rewound, Undone, act_of
+from sash.thread.acts import Change, Compacted, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
 from sash.thread.recollection import StoredMemory
@@ -111,7 +111,7 @@ class Replay:
                 fold.placing.taken = act.taken
                 return fold.reframe("rewind", number=act.frame, rewound=gaps)
             case "compact":
-                return fold.compact()
+                return fold.compact(act_of(event, Compacted).reason)
             case "pin":
                 return fold.pin(self.turn(act_of(event, Pinned).turn))
             case "unpin":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -47,16 +47,22 @@ def read_messages(given: object, wire: str) -> tuple[Message, ...]:
     return messages
 
 
-def said(
-    replay: Replay, seq: int, messages: tuple[Message, ...], *, at: float | None, veto: BeforeSlide | None
-) -> Draft:
+class Spoken(msgspec.Struct, frozen=True):
+    """A message, and when it was said, where that is known."""
+
+    message: Message
+    at: float | None = None
+
+
+def said(replay: Replay, seq: int, session: Iterable[Spoken], *, veto: BeforeSlide | None) -> Draft:
     """The events of some messages, folded into the newest state."""
     window, fold = replay.window, replay.window.fold
     events: list[Event] = []
     frames: list[tuple[int, Frame]] = []
     postings: list[Posting] = []
     replay.memory.begin()
-    for message in messages:
+    for spoken in session:
+        message, at = spoken.message, spoken.at
         number = seq + len(events) + 1
         vetoes: list[Slide] = []
         fold.before_slide = None if veto is None else _noting(veto, vetoes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from itertools import count
 from threading import Event as Flag
@@ -18,7 +18,7 @@ from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
-from sash.core.frame import Frame
+from sash.core.frame import Frame, Reason
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
 from sash.core.sources import Source
@@ -30,6 +30,7 @@ from sash.store import Found, Key, Matching, Trouble
 from sash.summarize import Summarizer
 from sash.thread.acts import (
     Change,
+    Compacted,
     Marked,
     Pinned,
     Redacted,
@@ -48,9 +49,10 @@ from sash.thread.past import past_of
 from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
 from sash.thread.revisions import edited, emptied, reverted, revisions_of
-from sash.thread.saying import Appended, read_messages, said
+from sash.thread.saying import Appended, Spoken, read_messages, said
 from sash.thread.summarizing import publish, read_thread, write_summary
 from sash.thread.tail import Draft, Make, Tail, Written
+from sash.thread.taking import Taken, take
 from sash.thread.tools import Answering, call_of
 from sash.thread.usage import tokens_read
 from sash.thread.verification import Verification, verified
@@ -149,7 +151,7 @@ class Thread:
         once = None if key is None else _key(key, messages[0].wire, [message.source for message in messages])
 
         def make(replay: Replay, seq: int) -> Draft:
-            return said(replay, seq, messages, at=at, veto=self.before_slide)
+            return said(replay, seq, [Spoken(message, at) for message in messages], veto=self.before_slide)
 
         def allowed(replay: Replay) -> bool:
             # A new turn may follow what somebody else said, unless they are in the middle of it.
@@ -169,6 +171,11 @@ class Thread:
                 turn=turns[-1],
                 frame=frames[-1][1] if frames else None,
             )
+
+    def take(self, session: Iterable[Spoken]) -> Taken:
+        """Adds what a session says beyond what is here: all or nothing; safe to do twice, or when it has grown."""
+        with self._lock:
+            return take(self._tail, self._write, self.name, tuple(session), veto=self.before_slide)
 
     def _repeated(self, first: int, last: int) -> Appended:
         said = [event for event in self._log.events(since=first - 1, until=last) if event.kind == "message"]
@@ -272,11 +279,15 @@ class Thread:
 
     # Commands.
 
-    def compact(self, *, dry_run: bool = False) -> Frame | None:
-        """Slides now. With `dry_run` the frame that this would make; None where nothing would change."""
+    def compact(self, *, dry_run: bool = False, reason: Reason = "compact") -> Frame | None:
+        """
+        Slides now. With `dry_run` the frame that this would make; None where nothing would change.
+
+        `overflow` is the reason where the provider has refused the request as too long.
+        """
 
         def make(replay: Replay, seq: int) -> Draft:
-            return _applied(replay, event_of("compact", seq=seq + 1))
+            return _applied(replay, event_of("compact", Compacted(reason), seq=seq + 1))
 
         with self._lock:
             if dry_run:
