@@ -238,9 +238,12 @@ class KeyReused(StoreError):
 class LeaseLost(StoreError):
     """Somebody else has claimed or finished the work since; what was done is not published."""
 
-    def __init__(self, *, thread: int, token: int) -> None:
-        self.thread, self.token = thread, token
-        super().__init__(f"the lease {token} on the summary of thread {thread} is over; claim anew")
+    def __init__(self, *, thread: int = 0, token: int = 0, turn: str = "") -> None:
+        self.thread, self.token, self.turn = thread, token, turn
+        lease = f"{token} on the summary of thread {thread} is over; claim anew"
+        if turn:
+            lease = f"on turn {turn!r} is over: it has ended, was taken for dead, or its thread is gone; start anew"
+        super().__init__(f"the lease {lease}")
 
 
 class NotFound(StoreError, LookupError):

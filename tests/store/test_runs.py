@@ -110,7 +110,7 @@ def test_writing_keeps_an_answer_alive(store: Store) -> None:
 def test_only_its_owner_writes(store: Store) -> None:
     mine = tenant()
     run = begun(store, mine, thread_of(store, mine, "a").id)
-    with pytest.raises(LeaseLost):
+    with pytest.raises(LeaseLost, match=f"the lease on turn {run.id!r} is over"):
         store.write_run(mine, run.id, "server-2", told("x"), lease_seconds=ALIVE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -107,12 +108,6 @@ class Facts(Shape, frozen=True, kw_only=True):
     facts: list[FactShape]
 
 
-async def _with(asked: Asked[Any, Any], work: Any) -> Any:
-    """Run something on the thread that the address names."""
-    backend = asked.backend
-    return await backend.call(lambda: work(backend.handles.thread(asked.tenant, asked.path["thread"])))
-
-
 async def add_messages(asked: Asked[NewMessages, None]) -> AppendedShape:
     """Add messages to the log, for those who call the model themselves."""
     body = asked.body
@@ -134,7 +129,7 @@ async def add_messages(asked: Asked[NewMessages, None]) -> AppendedShape:
 
 async def add_usage(asked: Asked[NewUsage, None]) -> Any:
     """What the provider says the last request took: counts follow it from now on."""
-    return await _with(asked, lambda thread: thread.record_usage(asked.body.usage, wire=asked.body.wire))
+    return await asked.of_thread(lambda thread: thread.record_usage(asked.body.usage, wire=asked.body.wire))
 
 
 async def compact_thread(asked: Asked[Compact, None]) -> Compacted:
@@ -142,20 +137,18 @@ async def compact_thread(asked: Asked[Compact, None]) -> Compacted:
     return await run_compact(asked.backend, asked.tenant, asked.path["thread"], asked.body)
 
 
-def _framed(work: Any) -> Any:
+def _framed(work: Callable[[Thread], Frame | None]) -> Callable[[Thread], FrameShape]:
     return lambda thread: FrameShape(frame=work(thread))
 
 
 async def undo(asked: Asked[Nothing, None]) -> FrameShape:
     """Take back the newest thing that changed the head of the window."""
-    shape: FrameShape = await _with(asked, _framed(Thread.undo))
-    return shape
+    return await asked.of_thread(_framed(Thread.undo))
 
 
 async def pin(asked: Asked[Pin, None]) -> FrameShape:
     """Keep a turn in the window."""
-    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.pin(asked.body.turn)))
-    return shape
+    return await asked.of_thread(_framed(lambda thread: thread.pin(asked.body.turn)))
 
 
 async def unpin(asked: Asked[None, None]) -> FrameShape:
@@ -163,8 +156,7 @@ async def unpin(asked: Asked[None, None]) -> FrameShape:
     number = asked.path["number"]
     if not number.isdigit() or len(number) > 15:
         raise Fault("INVALID_ARGUMENT", "a turn has a number")
-    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.unpin(int(number))))
-    return shape
+    return await asked.of_thread(_framed(lambda thread: thread.unpin(int(number))))
 
 
 def _marks(thread: Thread) -> Marks:
@@ -173,8 +165,7 @@ def _marks(thread: Thread) -> Marks:
 
 async def marks(asked: Asked[None, None]) -> Marks:
     """The marks that can be gone back to."""
-    shape: Marks = await _with(asked, _marks)
-    return shape
+    return await asked.of_thread(_marks)
 
 
 async def mark(asked: Asked[NewMark, None]) -> Marks:
@@ -184,14 +175,12 @@ async def mark(asked: Asked[NewMark, None]) -> Marks:
         thread.mark(asked.body.label)
         return _marks(thread)
 
-    shape: Marks = await _with(asked, work)
-    return shape
+    return await asked.of_thread(work)
 
 
 async def rewind(asked: Asked[Rewind, None]) -> FrameShape:
     """Go back to a mark; what was said since leaves the window and stays in the log."""
-    shape: FrameShape = await _with(asked, _framed(lambda thread: thread.rewind(asked.body.label)))
-    return shape
+    return await asked.of_thread(_framed(lambda thread: thread.rewind(asked.body.label)))
 
 
 def _facts(thread: Thread) -> Facts:
@@ -210,8 +199,7 @@ def _facts(thread: Thread) -> Facts:
 
 async def facts(asked: Asked[None, None]) -> Facts:
     """The statements that are kept apart from the history."""
-    shape: Facts = await _with(asked, _facts)
-    return shape
+    return await asked.of_thread(_facts)
 
 
 async def remember(asked: Asked[NewFact, None]) -> Facts:
@@ -221,8 +209,7 @@ async def remember(asked: Asked[NewFact, None]) -> Facts:
         thread.remember(asked.body.text)
         return _facts(thread)
 
-    shape: Facts = await _with(asked, work)
-    return shape
+    return await asked.of_thread(work)
 
 
 class Fork(Given, frozen=True, kw_only=True):

@@ -169,11 +169,6 @@ class WhatIfShape(Shape, frozen=True, kw_only=True):
     then: Outcome
 
 
-async def _with(asked: Asked[Any, Any], work: Any) -> Any:
-    backend = asked.backend
-    return await backend.call(lambda: work(backend.handles.thread(asked.tenant, asked.path["thread"])))
-
-
 async def history(asked: Asked[None, HistoryQuery]) -> History:
     """The turns, oldest first; internal ones only where they are asked for."""
     backend = asked.backend
@@ -187,8 +182,7 @@ async def history(asked: Asked[None, HistoryQuery]) -> History:
 
 async def context(asked: Asked[None, None]) -> ContextShape:
     """Where the tokens of the next request go, and how it came to that."""
-    shape: ContextShape = await _with(asked, _context)
-    return shape
+    return await asked.of_thread(_context)
 
 
 _CHANGE = {
@@ -268,14 +262,12 @@ def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
 
 async def explain(asked: Asked[None, None]) -> Explanation:
     """Of every turn, result and frame: what became of it, by which rule, and how to get it back."""
-    shape: Explanation = await _with(asked, Thread.explain)
-    return shape
+    return await asked.of_thread(Thread.explain)
 
 
 async def frames(asked: Asked[None, None]) -> Frames:
     """All frames, oldest first."""
-    shape: Frames = await _with(asked, lambda thread: Frames(frames=list(thread.frames())))
-    return shape
+    return await asked.of_thread(lambda thread: Frames(frames=list(thread.frames())))
 
 
 async def request(asked: Asked[None, RequestQuery]) -> RequestShape:
@@ -293,8 +285,7 @@ async def request(asked: Asked[None, RequestQuery]) -> RequestShape:
             parts=parts_of(thread, prepared) if query.origins else None,
         )
 
-    shape: RequestShape = await _with(asked, work)
-    return shape
+    return await asked.of_thread(work)
 
 
 async def expand(asked: Asked[None, ExpandQuery]) -> Expanded:
@@ -312,8 +303,7 @@ async def expand(asked: Asked[None, ExpandQuery]) -> Expanded:
             text = "\n".join(line for line in text.split("\n") if query.grep in line)
         return Expanded(text=text)
 
-    shape: Expanded = await _with(asked, work)
-    return shape
+    return await asked.of_thread(work)
 
 
 async def search_thread(asked: Asked[None, SearchQuery]) -> FoundList:
@@ -363,8 +353,7 @@ async def what_if(asked: Asked[WhatIf, None]) -> WhatIfShape:
             raise Fault("INVALID_ARGUMENT", f"a log of more than {MOST_REPLAYED:,} events is not replayed here")
         return WhatIfShape(explanation=then.window.explain(stored=True), now=_outcome(now), then=_outcome(then))
 
-    shape: WhatIfShape = await _with(asked, work)
-    return shape
+    return await asked.of_thread(work)
 
 
 def _outcome(replay: Replay) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 
@@ -135,9 +135,3 @@ def _responses(route: Route, schema_of: dict[Any, Any]) -> dict[str, Any]:
         for status in (STATUS[code], *MORE_STATUS.get(code, ())):
             responses.setdefault(str(status), {"description": MEANT[code], "content": error})
     return dict(sorted(responses.items()))
-
-
-def fields_of(kind: type[Any]) -> dict[str, Any]:
-    """The fields of a struct by the names that stand in its JSON, with their types: for the documentation."""
-    hints = get_type_hints(kind)
-    return {field.encode_name: hints[field.name] for field in msgspec.structs.fields(kind)}

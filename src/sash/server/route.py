@@ -11,9 +11,11 @@ from starlette.requests import Request
 if TYPE_CHECKING:
     from sash.server.backend import Backend
     from sash.server.fault import Code
+    from sash.thread import Thread
 
 B = TypeVar("B")
 Q = TypeVar("Q")
+T = TypeVar("T")
 
 Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 Media = Literal["json", "events", "text", "bytes", "html"]
@@ -53,6 +55,11 @@ class Asked(Generic[B, Q]):
         """The parts of the address that stand for something."""
         params: Mapping[str, str] = self.request.path_params
         return params
+
+    async def of_thread(self, work: Callable[[Thread], T]) -> T:
+        """Run something on the thread that the address names."""
+        backend = self.backend
+        return await backend.call(lambda: work(backend.handles.thread(self.tenant, self.path["thread"])))
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):

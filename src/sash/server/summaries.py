@@ -14,7 +14,6 @@ from sash.server.route import Asked, Given, Nothing, Route, Shape
 from sash.server.shapes import Number
 from sash.summarize import Summarizer
 from sash.thread import Thread
-from sash.thread.summarizing import publish, read_thread, write_summary
 
 
 class Revision(Shape, frozen=True, kw_only=True):
@@ -124,9 +123,7 @@ async def rebuild_summary(asked: Asked[Nothing, None]) -> Summaries:
     def work() -> Summaries:
         thread = backend.handles.thread(asked.tenant, asked.path["thread"])
         summarizer = Summarizer(backend.answering.provider(thread.setup.model))
-        reading = read_thread(thread.tail)
-        summary = write_summary(thread.tail, summarizer, reading, anew=True)
-        publish(thread.tail, summary, reading, lease=None, at=backend.now())
+        thread.summarize(summarizer, anew=True, at=backend.now())
         return _shown(backend, thread)
 
     return await backend.call(work)

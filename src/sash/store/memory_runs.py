@@ -100,7 +100,7 @@ class MemoryRuns(ABC):
         with self._lock:
             kept = self._runs.get((tenant, run))
             if kept is None or kept.row.status != "running" or kept.row.owner != owner:
-                raise LeaseLost(thread=0, token=0)
+                raise LeaseLost(turn=run)
             now = time.time()
             for seq, event in enumerate(events, kept.row.last_event + 1):
                 kept.events.append(msgspec.structs.replace(event, seq=seq, at=now))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from heapq import merge
@@ -30,7 +29,7 @@ from sash.store.rows import (
     Trouble,
 )
 from sash.store.running import Running
-from sash.store.sql_runs import SqlRuns
+from sash.store.sql_runs import SqlRuns, microseconds
 from sash.store.stored import (
     Row,
     checksum,
@@ -393,7 +392,7 @@ class SqlStore(SqlRuns, ABC):
             tenant_name(tenant)
 
         def work(run: Running) -> Lease | None:
-            lease_us = _microseconds(lease_seconds)
+            lease_us = microseconds(lease_seconds)
             while due := run.rows("due", tenant=tenant, turns=turns):
                 [[owner, thread, covered, end]] = due
                 # Somebody may have been faster since we looked.
@@ -414,7 +413,7 @@ class SqlStore(SqlRuns, ABC):
 
     def fail_summary(self, lease: Lease, error: str, *, retry_seconds: float, park: bool = False) -> None:
         """Give the lease back and say why."""
-        values = {"retry_us": _microseconds(retry_seconds), "parked": int(park), "error": storable(error)}
+        values = {"retry_us": microseconds(retry_seconds), "parked": int(park), "error": storable(error)}
         self._write(lease.tenant, lambda run: self._own(run, "fail_lease", lease, **values))
 
     def _own(self, run: Running, statement: str, lease: Lease, **values: Any) -> None:
@@ -461,7 +460,7 @@ class SqlStore(SqlRuns, ABC):
         checked("note", name)
 
         def work(run: Running) -> bytes:
-            run.run("forget_notes", tenant=tenant, age_us=_microseconds(forget_seconds))
+            run.run("forget_notes", tenant=tenant, age_us=microseconds(forget_seconds))
             run.run("keep_note", tenant=tenant, name=name, body=body)
             [[kept]] = run.rows("note", tenant=tenant, name=name)
             return bytes(kept)
@@ -526,10 +525,6 @@ def _outcome(run: Running, tenant: str, thread: int, key: Key) -> Appended | Non
     if digest != key.digest:
         raise KeyReused(key.name)
     return Appended(first_seq, last_seq, repeated=True)
-
-
-def _microseconds(seconds: float) -> int:
-    return math.ceil(seconds * 1_000_000)
 
 
 def _merged(streams: list[Iterator[Event]]) -> Iterator[Event]:

@@ -57,7 +57,7 @@ class SqlRuns(ABC):
                 turn=run.turn,
                 internal=int(run.internal),
                 owner=run.owner,
-                lease_us=_microseconds(lease_seconds),
+                lease_us=microseconds(lease_seconds),
                 key=None if key is None else key.name,
                 digest=None if key is None else key.digest,
             )
@@ -74,7 +74,7 @@ class SqlRuns(ABC):
             at = {"tenant": tenant, "thread": thread}
             running.rows("hold", **at)
             _make_way(running, at, thread)
-            running.run("reopen_run", tenant=tenant, run=run, owner=owner, lease_us=_microseconds(lease_seconds))
+            running.run("reopen_run", tenant=tenant, run=run, owner=owner, lease_us=microseconds(lease_seconds))
             return _row(running, tenant, run)
 
         return self._write(tenant, work)
@@ -96,10 +96,10 @@ class SqlRuns(ABC):
         count = len(events)
 
         def work(running: Running) -> RunRow:
-            lease_us = _microseconds(lease_seconds)
+            lease_us = microseconds(lease_seconds)
             moved = running.rows("write_run", **at, owner=owner, count=count, turn=turn, lease_us=lease_us)
             if not moved:
-                raise LeaseLost(thread=0, token=0)
+                raise LeaseLost(turn=run)
             first = moved[0][0] - count + 1
             running.many(
                 "add_run_event",
@@ -181,5 +181,6 @@ def run_of(row: Row) -> RunRow:
     )
 
 
-def _microseconds(seconds: float) -> int:
+def microseconds(seconds: float) -> int:
+    """As the database counts time; rounded up, so that no lease is shorter than it was asked for."""
     return math.ceil(seconds * 1_000_000)
