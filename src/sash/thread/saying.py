@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 
 import msgspec
 
@@ -14,7 +15,7 @@ from sash.core.recall import Remembered
 from sash.core.slide import Slide
 from sash.core.terms import message_terms
 from sash.errors import InvalidMessage
-from sash.store import Posting
+from sash.store import Key, Posting
 from sash.thread.acts import Vetoed, event_of
 from sash.thread.recollection import day, postings_of
 from sash.thread.replay import Replay
@@ -45,6 +46,18 @@ def read_messages(given: object, wire: str) -> tuple[Message, ...]:
     if not messages:
         raise InvalidMessage("there is no message in it; give one message, or a list of some")
     return messages
+
+
+def key_of(name: str, messages: Sequence[Message]) -> Key:
+    """An idempotency key, bound to these very messages."""
+    said = [messages[0].wire, *(message.source.hex() for message in messages)]
+    return Key(name, blake2b(msgspec.json.encode(said), digest_size=16).digest())
+
+
+def is_over(replay: Replay) -> bool:
+    """Whether the newest turn is over: the assistant had the last word, and waits for nothing."""
+    placing = replay.window.fold.placing
+    return not placing.turn or (placing.after_assistant and not placing.calls_open)
 
 
 class Spoken(msgspec.Struct, frozen=True):

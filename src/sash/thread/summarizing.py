@@ -68,9 +68,7 @@ def read_thread(tail: Tail, *, end: int | None = None, live: bool = False) -> Re
 
 def _is_answered(fold: Fold) -> bool:
     """Whether the newest turn is over, as far as anybody knows."""
-    newest = next(reversed(fold.turns.values()), None)
-    said = [] if newest is None else list(newest.messages())
-    return bool(said) and said[-1].message.role == "assistant" and not fold.placing.calls_open
+    return fold.placing.after_assistant and not fold.placing.calls_open
 
 
 def write_summary(

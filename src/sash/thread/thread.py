@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
 from itertools import count
 from threading import Event as Flag
 from threading import RLock
@@ -49,7 +48,7 @@ from sash.thread.past import past_of
 from sash.thread.redaction import tombstone
 from sash.thread.replay import Replay
 from sash.thread.revisions import edited, emptied, reverted, revisions_of
-from sash.thread.saying import Appended, Spoken, read_messages, said
+from sash.thread.saying import Appended, Spoken, is_over, key_of, read_messages, said
 from sash.thread.summarizing import publish, read_thread, write_summary
 from sash.thread.tail import Draft, Make, Tail, Written
 from sash.thread.taking import Taken, take
@@ -148,14 +147,14 @@ class Thread:
         safe to send twice. Raises `Conflict` when somebody else has moved the thread on.
         """
         messages = read_messages(message_or_messages, wire or self.wire)
-        once = None if key is None else _key(key, messages[0].wire, [message.source for message in messages])
+        once = None if key is None else key_of(key, messages)
 
         def make(replay: Replay, seq: int) -> Draft:
             return said(replay, seq, [Spoken(message, at) for message in messages], veto=self.before_slide)
 
         def allowed(replay: Replay) -> bool:
             # A new turn may follow what somebody else said, unless they are in the middle of it.
-            return wrote(messages[0]) and _closed(replay)
+            return wrote(messages[0]) and is_over(replay)
 
         with self._lock:
             if once is not None and (known := self.store.appended(self.tenant, self.id, once)) is not None:
@@ -590,13 +589,3 @@ def _newest(written: Written) -> Frame | None:
 
 def _frame(written: Written) -> Frame:
     return written.draft.frames[-1][1]
-
-
-def _closed(replay: Replay) -> bool:
-    """Whether the newest turn is over: the assistant had the last word, and waits for nothing."""
-    placing = replay.window.fold.placing
-    return not placing.turn or (placing.after_assistant and not placing.calls_open)
-
-
-def _key(name: str, wire: str, bodies: Sequence[bytes]) -> Key:
-    return Key(name, blake2b(msgspec.json.encode([wire, *map(bytes.hex, bodies)]), digest_size=16).digest())
