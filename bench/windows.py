@@ -142,6 +142,64 @@ class Floor(Window):
         return self.system + self.history[self.starts[self.first] if self.starts else 0 :]
 
 
+class CheckedFloor(Floor):
+    """
+    The floor with what else a caller sees of our request.
+
+    Calls and results are paired and their ids unique, each message stands with its JSON and its place in the log, and
+    tokens and bytes of the whole are known. Still nothing is repaired, shortened, digested or explained.
+    """
+
+    name = "floor that pairs, checks and writes"
+
+    def __init__(self, cap: int, keep_share: float = 0.6) -> None:
+        super().__init__(cap, keep_share)
+        self.written: list[bytes] = []
+        self.bodies: list[int] = []
+        self.ids: set[str] = set()
+        self.waiting: list[str] = []
+        self.size = 0
+
+    def native(self, said: Said) -> list[Any]:
+        """A message with its JSON: ours comes with it too."""
+        return [(said, msgspec.json.encode(said))]
+
+    def shown(self, sent: Any) -> Shown:
+        """The message of a request's entry."""
+        return super().shown(sent[0])
+
+    async def add(self, messages: Sequence[Any]) -> None:
+        """As above, each message looked at once."""
+        for said, written in messages:
+            role = said["role"]
+            if role == "tool":
+                self.waiting.remove(said["tool_call_id"])
+            elif self.waiting:
+                raise ValueError(self.waiting)
+            for call in said.get("tool_calls") or ():
+                if call["id"] in self.ids:
+                    raise ValueError(call["id"])
+                self.ids.add(call["id"])
+                self.waiting.append(call["id"])
+            before, leaving = len(self.history), self.first
+            await super().add((said,))
+            if len(self.history) > before:
+                self.written.append(written)
+                if len(self.bodies) < len(self.sizes):
+                    self.bodies.append(0)
+                self.bodies[-1] += len(written)
+                self.size += len(written) - sum(self.bodies[leaving : self.first])
+
+    async def request(self) -> Sequence[Any]:
+        """System prompt and live turns, each with its place in the log; what it takes, and the JSON of each."""
+        if self.waiting:
+            raise ValueError(self.waiting)
+        first = self.starts[self.first] if self.starts else 0
+        self.asked = self.total, self.size, self.written[first:]
+        sent = list(zip(self.history[first:], range(first, len(self.history)), strict=True))
+        return [*((said, -1) for said in self.system), *sent]
+
+
 class Clip(Floor):
     """Seeds 000 and 003: when a turn has closed, the oldest turns leave until the history is just under the cap."""
 

@@ -35,7 +35,7 @@ _LETTERS = st.one_of(st.sampled_from("ab1_./~@-$ \n:éA中→\ud800\x1c\x85"), s
 @given(text=st.text(alphabet=_LETTERS))
 def test_words_are_what_one_pattern_finds_in_any_text(text: str) -> None:
     words = dict.fromkeys(_WORD.findall(text))
-    assert list(dict.fromkeys(words_in(text))) == list(words)
+    assert words_in([text]) == words.keys()
     assert names_in(text) == [word for word in words if is_name(word)]
 
 

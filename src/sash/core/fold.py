@@ -560,6 +560,10 @@ class Fold:
             return "bytes"
         if self.suspended or policy.check == "turn":
             return "window" if self._over(self.limits.hard - self.limits.fixed) else None
+        taken, limits = self.tokens * self.factor, self.limits
+        if self.frame.fits and taken <= limits.soft and taken <= EARLY_SHARE * limits.high:
+            # Far below every mark, as at nearly every request.
+            return None
         if self._over(self._high()):
             return "high mark"
         if placed.starts and policy.soft_share < 1 and self._next_turn_would_pass():

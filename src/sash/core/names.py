@@ -23,12 +23,15 @@ _UTF8 = ("utf-8", "surrogatepass")
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, _pieces(text)))))
+    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, dict.fromkeys(_pieces(text))))))
 
 
-def words_in(text: str) -> Iterable[str]:
-    """All words that could be names, each once: to look whether a name stands in a text, that is enough."""
-    return chain.from_iterable(map(_WORDS.__getitem__, _pieces(text)))
+def words_in(texts: Iterable[str]) -> frozenset[str]:
+    """All words of some texts that could be names: to look whether a name stands there, that is enough."""
+    pieces: set[bytes] = set()
+    for text in texts:
+        pieces.update(_pieces(text))
+    return frozenset(chain.from_iterable(map(_WORDS.__getitem__, pieces)))
 
 
 def is_name(word: str) -> bool:
@@ -38,9 +41,9 @@ def is_name(word: str) -> bool:
     return word.isdigit() or _inside.search(word) is not None
 
 
-def _pieces(text: str) -> dict[bytes, None]:
+def _pieces(text: str) -> list[bytes]:
     # `$` only begins a word.
-    return dict.fromkeys(text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split())
+    return text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split()
 
 
 class _Words(dict[bytes, tuple[str, ...]]):

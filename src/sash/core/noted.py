@@ -64,12 +64,7 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def named(self) -> float:
         """How often it was named, by whom."""
-        return (
-            3 * min(self.asked, 2)
-            + 2 * min(self.said, 3)
-            + 3 * min(self.called, 3)
-            + _GIVEN * min(self.given, _MOST_GIVEN)
-        )
+        return 3 * min(self.asked, 2) + 2 * min(self.said, 3) + 3 * min(self.called, 3) + _GIVEN * min(self.given, 4)
 
 
 def note(table: dict[str, Noted], message: Message, *, turn: int, now: int, calls: dict[str, str]) -> None:
@@ -133,15 +128,14 @@ def _clear(table: dict[str, Noted], now: int) -> None:
         if entry.asked or entry.said or entry.called:
             ranked.append((-entry.named * fade, name))
         else:
-            ranked.append((_BY_TOOLS[given if (given := entry.given) < _MOST_GIVEN else _MOST_GIVEN] * fade, name))
+            ranked.append((-_GIVEN * min(entry.given, 4) * fade, name))
     ranked.sort()
     for _, name in ranked[NAMES:]:
         del table[name]
 
 
-_GIVEN, _MOST_GIVEN = 0.3, 4
-"""What it is worth that a tool named something, and how often at the most."""
-_BY_TOOLS = [-_GIVEN * times for times in range(_MOST_GIVEN + 1)]
+_GIVEN = 0.3
+"""What it is worth that a tool named something."""
 
 
 def _fade(now: int, last: int) -> float:

@@ -8,7 +8,7 @@ the frame says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import takewhile
 
@@ -164,7 +164,7 @@ class GrowingTurns:
 
     def _open(self, turn: LiveTurn, fold: Fold, whole: list[Shown]) -> None:
         if self._opening < len(turn.opening):
-            whole += self._shown(turn.opening[self._opening :], unsigned=False)
+            self._take(turn.opening[self._opening :], whole)
             self._opening = len(turn.opening)
         if turn.digested and not self._told:
             self._told = True
@@ -173,20 +173,20 @@ class GrowingTurns:
                 whole.append((_written(text), None))
 
     def _take_step(self, step: Sequence[LiveMessage], whole: list[Shown]) -> None:
-        since = self.frame.unsigned_before
-        unsigned = since > 0 and any(live.size.signed and live.position < since for live in step)
-        whole += self._shown(step[self._message :], unsigned=unsigned)
-        self._message = len(step)
+        if self._message < len(step):
+            since = self.frame.unsigned_before
+            unsigned = since > step[0].position and any(live.size.signed and live.position < since for live in step)
+            self._take(step[self._message :] if self._message else step, whole, unsigned=unsigned)
+            self._message = len(step)
 
-    def _shown(self, lives: Sequence[LiveMessage], *, unsigned: bool) -> Iterator[Shown]:
-        first, end = self.frame.plain
+    def _take(self, lives: Sequence[LiveMessage], whole: list[Shown], *, unsigned: bool = False) -> None:
+        known, (first, end) = self.frame.at, self.frame.plain
         for live in lives:
-            self._last, position = live, live.position
-            if position >= self.frame.at and live.message.role != "meta":
-                # The frame knew nothing of it yet.
-                yield live.message, live
-                continue
-            plain = first <= position < end
-            message = shown(live, self._shortened.get(position, ()), unsigned=unsigned, plain=plain)
+            message: Message | None = live.message
+            if live.position < known or live.message.role == "meta":
+                # Otherwise the frame knew nothing of it yet.
+                plain = first <= live.position < end
+                message = shown(live, self._shortened.get(live.position, ()), unsigned=unsigned, plain=plain)
             if message is not None:
-                yield message, live
+                whole.append((message, live))
+        self._last = lives[-1]

@@ -63,7 +63,7 @@ def _for_turns(fold: Fold, room: Room, visible: frozenset[str]) -> str:
         return digest_text(digest, kind, room, visible=visible, wishes=wishes)
     told = summary.told()
     left = Room(room.tokens - room.count(told), room.count)
-    rest, shown_too = digest.since(summary.end), visible.union(words_in(summary.whole))
+    rest, shown_too = digest.since(summary.end), visible | words_in([summary.whole])
     text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, wishes=wishes)
     return "\n\n".join(part for part in (told, text) if part)
 
@@ -88,9 +88,9 @@ def _out_of_sight(fold: Fold) -> list[Fact]:
 def _visible(fold: Fold) -> frozenset[str]:
     """Names, and other words, that the window showed when this frame was made, and shows until the next."""
     shortened = shortened_by_message(fold.frame)
-    names: set[str] = set()
+    texts: list[str] = []
     for live in fold.window():
         if live.position < fold.frame.at:
             message = shown(live, shortened.get(live.position, ())) if shortened else live.message
-            names.update(words_in(message.whole_text if message is not None else ""))
-    return frozenset(names)
+            texts.append(message.whole_text if message is not None else "")
+    return words_in(texts)

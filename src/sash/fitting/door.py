@@ -50,7 +50,11 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     if not isinstance(policy, Policy):
         raise InvalidPolicy("policy", policy, "a sash.Policy")
     listed = REPLAYS.listed(messages_or_body) if isinstance(messages_or_body, list) else None
-    body = take_apart(messages_or_body if listed is None else listed.json, "openai-chat" if wire == "flat" else wire)
+    spoken = "openai-chat" if wire == "flat" else wire
+    if listed is None:
+        body = take_apart(messages_or_body, spoken)
+    else:
+        body = Body(wire=wire_named(spoken).NAME, listed=listed.json, source=listed.json)
     answer = whole_number("max_tokens", max_tokens) if max_tokens is not None else _answer_of(body)
     carried, lost = carry_tools(read_tools(tools, body.wire) if tools is not None else body.tools, wire)
     setup = Setup(

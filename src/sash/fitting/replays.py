@@ -32,28 +32,47 @@ MEMORY = 256_000_000
 """Bytes of histories that are remembered at the most."""
 
 
-class _Known(msgspec.Struct, frozen=True):
+class _Known:
     """A history that was folded before."""
 
-    setup: tuple[Any, ...]
-    prefix: bytes
-    """Its list of messages, without the closing bracket."""
-    packed: bytes
-    """Where it came as objects: the same in the form that objects are compared in."""
-    fold: Fold
-    outgoing: dict[str, Outgoing]
-    """The last request on each wire: the next one grows from it."""
+    def __init__(
+        self,
+        setup: tuple[Any, ...],
+        listed: Listed,
+        fold: Fold,
+        outgoing: dict[str, Outgoing],
+    ) -> None:
+        self.setup, self.fold = setup, fold
+        self.packed = listed.packed
+        """Where it came as objects: the same in the form that objects are compared in."""
+        self.outgoing = outgoing
+        """The last request on each wire: the next one grows from it."""
+        self._json = listed.json
+        self.length = listed.json.rindex(b"]")
+        """Of its list of messages, without the closing bracket."""
+        while self._json[self.length - 1 : self.length].isspace():
+            self.length -= 1
+        self.memory = len(listed.json) + len(listed.packed)
 
     @property
-    def memory(self) -> int:
-        return len(self.prefix) + len(self.packed)
+    def prefix(self) -> bytes:
+        """Its list of messages, without the closing bracket."""
+        if len(self._json) > self.length:
+            self._json = self._json[: self.length]
+        return self._json
+
+    def grown_by(self, new: bytes) -> bytes:
+        """Its list with the items of another."""
+        return b"".join([memoryview(self._json)[: self.length], b"," + new[1:] if len(new) > 2 else b"]"])
 
 
 class Listed(msgspec.Struct, frozen=True):
     """A history as JSON."""
 
     json: bytes
-    packed: bytes = b""
+    packed: bytearray = msgspec.field(default_factory=bytearray)
+    known: _Known | None = None
+    """What it grew from, where that is certain."""
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -90,32 +109,30 @@ class Replays:
         The objects are the caller's and may have been changed since: so what they say is
         compared, every time, and nothing is believed because it is the same object.
         """
-        packed = json_text.packed(given) or b""
-        start = 1 if len(given) < 16 else 3 if len(given) < 1 << 16 else 5
-        known = self._longest_packed(packed, start)
+        packed = json_text.packed(given)
+        known = self._longest_packed(packed)
         if known is not None:
             try:
                 new, plain = json_text.written(given[len(known.fold) :])
-                whole = known.prefix + (b"," + new[1:] if len(new) > 2 else b"]")
-                return Listed(whole, packed[start:] if plain else b"")
+                return Listed(known.grown_by(new), packed if plain else bytearray(), known)
             except InvalidMessage:
                 # The whole is refused too, and then with the place where it is wrong.
                 pass
         whole, plain = json_text.written(given)
-        return Listed(whole, packed[start:] if plain else b"")
+        return Listed(whole, packed if plain else bytearray())
 
-    def _longest_packed(self, packed: bytes, start: int) -> _Known | None:
+    def _longest_packed(self, packed: bytearray) -> _Known | None:
         best = None
         with self._lock:
             for known in self._known.values():
                 longer = best is None or len(known.packed) > len(best.packed)
-                if known.packed and longer and packed.startswith(known.packed, start):
+                if known.packed and longer and packed.startswith(known.packed):
                     best = known
         return best
 
     def fold(
         self,
-        given: Listed,
+        listed: Listed,
         wire: str,
         *,
         policy: Policy,
@@ -124,39 +141,40 @@ class Replays:
         summaries: KeptSummaries | None = None,
     ) -> Replayed:
         """The fold of a JSON list of messages."""
-        listed, packed, owner = given.json.rstrip(), given.packed, "" if summaries is None else summaries.owner
+        whole, owner = listed.json.rstrip(), "" if summaries is None else summaries.owner
         setup = (wire, policy, limits, counter.id, counter.version, owner)
-        known = self._longest(listed, setup)
+        known = (
+            listed.known if listed.known is not None and listed.known.setup == setup else self._longest(whole, setup)
+        )
         if known is None:
-            fold, new = Fold(policy, limits, counter), listed
+            fold, new = Fold(policy, limits, counter), whole
             fold.memory = Archive() if policy.recall_tokens else None
         else:
-            fold, new = known.fold.copy(), b"[" + listed[len(known.prefix) + 1 :]
+            fold, new = known.fold.copy(), b"[" + whole[known.length + 1 :]
         messages = read_list(new, wire, first=len(fold)) if new != b"[" else ()
         if known is not None and new != b"[" and not messages:
             # A comma after which nothing comes: read from the start, it is refused as it would have been at first.
-            read_list(listed, wire)
+            read_list(whole, wire)
         setting = blake2b(f"{wire} {counter.id} {counter.version}".encode(), digest_size=16).digest()
         for message in messages:
             fold.add(message, self._sizes.size(message, counter, setting))
         if summaries is not None and fold.frame.number and (known is None or fold.frame is not known.fold.frame):
-            fold.summarized(summaries.choose(fold, listed))
+            fold.summarized(summaries.choose(fold, whole))
         kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
         if messages and not fold.placing.calls_open:
             # With a call open, what is sent next may still change what stands here.
             # Put together once for all requests of this frame, also those of copies.
             fold.digest_text()
-            prefix = listed[: listed.rindex(b"]")].rstrip()
-            self._remember(_Known(setup, prefix, packed, fold.copy(), kept), known)
+            self._remember(_Known(setup, listed, fold.copy(), kept), known)
         return Replayed(fold, known.outgoing if known is not None else {}, kept)
 
     def _longest(self, listed: bytes, setup: tuple[Any, ...]) -> _Known | None:
         best, found = None, -1
         with self._lock:
             for key, known in self._known.items():
-                length = len(known.prefix)
-                longer = best is None or length > len(best.prefix)
-                ends_there = listed[length : length + 1] == b"," or listed[length:] == b"]"
+                length = known.length
+                longer = best is None or length > best.length
+                ends_there = listed[length : length + 1] == b"," or listed[length : length + 2] == b"]"
                 if longer and ends_there and known.setup == setup and listed.startswith(known.prefix):
                     best, found = known, key
             if best is not None:

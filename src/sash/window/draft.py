@@ -8,7 +8,8 @@ from sash.core.frame import Frame
 from sash.core.live import LiveMessage
 from sash.core.message import Message
 from sash.core.request import OURS, GrowingTurns, Shown
-from sash.core.tokens import Counter
+from sash.core.size import Size
+from sash.core.tokens import Counter, TokenCount
 from sash.window.report import shortened_of
 from sash.wire import Preparing, Repair, stands_apart, wire_named
 
@@ -59,8 +60,9 @@ class Draft:
             return
         self.given += shown
         self.preparing.take([message for message, _ in shown])
+        places = self._places
         for _, live in shown:
-            if live is not None and (live.message.edited or live.position in self._places):
+            if live is not None and (live.message.edited or live.position in places):
                 self._note(live)
         self._count()
 
@@ -87,18 +89,20 @@ class Draft:
     def _count(self) -> None:
         """Counts and writes what stands for good: what was counted when it entered is not counted again."""
         messages, places = self.preparing.messages, self.preparing.places
-        write = self.wire.write_message
-        for number in range(len(self.sent), len(messages)):
-            message, (given, live) = messages[number], self.given[places[number]]
+        write, all_given, sent, all_written = self.wire.write_message, self.given, self.sent, self.written
+        for number in range(len(sent), len(messages)):
+            message, (given, live) = messages[number], all_given[places[number]]
             if live is not None and message is live.message and not message.edited:
-                tokens, exact = live.size.tokens, live.size.exact
+                counted: Size | TokenCount = live.size
+                self.tokens += live.size.tokens
             else:
                 counted = self.counter.message(message)
-                tokens, exact = counted.value, counted.exact
-            self.tokens += tokens
-            self.exact = self.exact and exact
-            self.sent.append((message, live.position if live is not None and message is given else OURS))
-            self._led = self._led and stands_apart(message, self.wire)
+                self.tokens += counted.value
+            if not counted.exact:
+                self.exact = False
+            sent.append((message, live.position if live is not None and message is given else OURS))
+            if self._led:
+                self._led = stands_apart(message, self.wire)
             written = b"" if self._led else write(message)
-            self.written.append(written)
+            all_written.append(written)
             self.size += len(written or message.source) + 1

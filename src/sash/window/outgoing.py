@@ -73,6 +73,7 @@ class Outgoing:
         self._head: _Head | None = None
         self._settled: Settled | None = None
         self._tools: TokenCount | None = None
+        self._carried, self._lost = carry_tools(setup.tools, wire) if wire else ((), ())
         self._base: Draft | None = None
         """The request without its current turn where something stands beside that turn, else all of it."""
         self._tip: Draft | None = None
@@ -97,7 +98,7 @@ class Outgoing:
         draft.preparing.check()
         moment, history = Moment.of(fold), fold.calibrated(fold.tokens, fold.exact)
         beside = self.beside(fold)
-        tools, lost = carry_tools(self.setup.tools, self.wire)
+        tools, lost = self._carried, self._lost
         sent, written = draft.sent[:], draft.written[:]
         said, size = TokenCount(draft.tokens, draft.exact), draft.size
         if self.setup.policy.alternate and self.wire == "openai-chat":
@@ -129,7 +130,7 @@ class Outgoing:
             or fold.frame is not head.frame
             or len(fold.system) != head.prompts
             or fold.digest_text() != head.standing[0]
-            or fold.limits != head.limits
+            or (fold.limits is not head.limits and fold.limits != head.limits)
         ):
             steps = [fold.step_text(digested.turn) for digested in fold.frame.digested]
             self._head = head = _Head(
@@ -214,8 +215,7 @@ class Outgoing:
     def _beside_messages(self) -> TokenCount:
         """What the tools take, and what every request costs."""
         if self._tools is None:
-            tools, _ = carry_tools(self.setup.tools, self.wire)
-            written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in tools])
+            written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in self._carried])
             self._tools = written + TokenCount(self.counter.priming)
         return self._tools
 
@@ -230,10 +230,9 @@ class Outgoing:
     def _flat(self, fold: Fold, settled: Settled) -> Prepared:
         """One prompt of text: what has no place in it is named."""
         prompt, turns = flat_prompt(fold, self.setup.policy)
-        _, lost = carry_tools(self.setup.tools, self.wire)
         without = [("system", self.setup.system or fold.system), ("sources", self.setup.sources)]
         repairs = [
-            *lost,
+            *self._lost,
             *cut_sources(self.setup.sources, settled.sources),
             *(
                 Repair(what="left-out", message=OURS, why=f"{name} has no place in a flat prompt")

@@ -169,16 +169,23 @@ def mend_surrogates(text: bytes) -> bytes:
     return _escape.sub(lambda match: b"\\ufffd" if len(match[0]) == 6 else match[0], text)
 
 
-def packed(given: object) -> bytes | None:
-    """
-    What a caller gave in a form that is several times faster to make than JSON, and to compare.
+_packer = msgspec.msgpack.Encoder()
 
-    Of plain objects it is equal only where their JSON is. None where there is no such form.
+
+def packed(given: list[Any]) -> bytearray:
     """
+    The items of a list in a form that is several times faster to make than JSON, and to compare.
+
+    Of plain objects it is equal only where their JSON is. Empty where there is no such form.
+    """
+    form = bytearray()
     try:
-        return msgspec.msgpack.encode(given)
+        _packer.encode_into(given, form)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return None
+        return bytearray()
+    # How many they are stands before them: without it, the form of a list is the beginning of that of a longer one.
+    del form[: 1 if len(given) < 16 else 3 if len(given) < 1 << 16 else 5]
+    return form
 
 
 def _refuse_nan(given: object) -> bool:
