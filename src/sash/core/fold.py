@@ -24,24 +24,21 @@ from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.recall import Memory, Recalled, Remembered
 from sash.core.recalling import recalled_for
+from sash.core.recorded import recorded
 from sash.core.recount import recount, recounted
-from sash.core.shorten import shorten, weight
-from sash.core.size import Part, Size
+from sash.core.shorten import shorten
+from sash.core.size import Size
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
+from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
 from sash.core.work import Answers
 
 RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
-BODY_SHARE = 0.95
-"""Of the most bytes of a body: the rest is for system prompt, tools and what stands between messages."""
-EARLY_SHARE = 0.85
-"""Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
-
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
 
@@ -237,7 +234,7 @@ class Fold:
             self.remember(fact)
 
     def _closes(self, message: Message) -> Frame | None:
-        if message.role == "assistant" and not self.placing.calls_open and self._over(self._high()):
+        if message.role == "assistant" and not self.placing.calls_open and self.tokens * self.factor > high_mark(self):
             return self.slide("high mark")
         return None
 
@@ -245,7 +242,8 @@ class Fold:
         if self._due is not None:
             (command, low), self._due = self._due, None
             return self.slide(command, low=low)
-        reason = self._reason(placed, pause)
+        usual = sum(self._closed) / len(self._closed) * self.factor if self._closed else 0.0
+        reason = reason_to_slide(self, placed, pause=pause, usual_turn=usual)
         return self.slide(reason) if reason is not None else None
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
@@ -296,7 +294,7 @@ class Fold:
             scores=scores,
             factor=self.factor,
             low=low,
-            body_over=self.body > BODY_SHARE * self.policy.body_bytes,
+            body_over=too_many_bytes(self),
         )
 
     def _superseded(self, turns: Sequence[LiveTurn]) -> frozenset[tuple[int, int]]:
@@ -531,70 +529,12 @@ class Fold:
     def entering(self, position: int, message: Message, size: Size) -> LiveMessage:
         """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
         live = LiveMessage(position, message, size)
-        return self._recorded(live) if self.limits.record_over and size.tokens > self.limits.record_over else live
-
-    def _recorded(self, live: LiveMessage) -> LiveMessage:
-        limit, size = self.limits.record_over, live.size
-        blocks, parts = list(live.message.blocks), list(size.parts)
-        for place, part in enumerate(size.parts):
-            if part.kind == "result" and part.tokens > limit:
-                short = shorten(live.block(part.block), handle_of(live.position, part.block), limit * 4 // 5)
-                blocks[part.block] = short
-                parts[place] = Part(part.block, part.kind, self.counter.block(short).value)
-        if tuple(blocks) == live.message.blocks:
-            return live
-        smaller = msgspec.structs.replace(
-            size,
-            tokens=size.tokens - sum(part.tokens for part in size.parts) + sum(part.tokens for part in parts),
-            body=size.body - sum(map(weight, live.message.blocks)) + sum(map(weight, blocks)),
-            parts=tuple(parts),
-        )
-        return LiveMessage(live.position, live.message.edit(tuple(blocks)), smaller, live.message, limit * 4 // 5)
-
-    def _reason(self, placed: Placed, pause: float) -> Reason | None:
-        """Why a slide is to be considered at this request point, if it is."""
-        policy = self.policy
-        if policy.recent_turns and len(self.turns) - 1 > policy.recent_turns:
-            return "recent turns"
-        if self.body > BODY_SHARE * policy.body_bytes:
-            return "bytes"
-        if self.suspended or policy.check == "turn":
-            return "window" if self._over(self.limits.hard - self.limits.fixed) else None
-        taken, limits = self.tokens * self.factor, self.limits
-        if self.frame.fits and taken <= limits.soft and taken <= EARLY_SHARE * limits.high:
-            # Far below every mark, as at nearly every request.
-            return None
-        if self._over(self._high()):
-            return "high mark"
-        if placed.starts and policy.soft_share < 1 and self._next_turn_would_pass():
-            return "between turns"
-        if pause > policy.cache_seconds and self._over(self.limits.soft):
-            return "cold cache"
-        return None
-
-    def _high(self) -> int:
-        """
-        The high mark in force.
-
-        Where what may not leave is over it, a slide at every request would free next to
-        nothing and break the cache each time: then enough has to gather first.
-        """
-        current = next(reversed(self.turns.values()))
-        if self.frame.fits or current.first().position >= self.frame.at:
-            return self.limits.high
-        return min(int(self.frame.tokens * self.factor) + self.limits.worth, self.limits.hard - self.limits.fixed)
+        limit = self.limits.record_over
+        return recorded(live, limit, self.counter) if limit and size.tokens > limit else live
 
     def over_high(self) -> bool:
         """Whether history is above its high mark."""
-        return self._over(self.limits.high)
-
-    def _over(self, mark: float) -> bool:
-        return self.tokens * self.factor > mark
-
-    def _next_turn_would_pass(self) -> bool:
-        if not self._closed or not self._over(EARLY_SHARE * self.limits.high):
-            return False
-        return self._over(self.limits.high - sum(self._closed) / len(self._closed) * self.factor)
+        return self.tokens * self.factor > self.limits.high
 
     def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
         short = shorten(live.block(block), handle_of(live.position, block), keep)
