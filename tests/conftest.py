@@ -1,5 +1,21 @@
 """What tests of several layers share."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
 from tests.model_server import model_server
 
 __all__ = ["model_server"]
+
+UNTRACED = {"cli", "page", "providers", "proxy", "server", "settings", "store", "transcripts"}
+"""Tests of the faces: measuring coverage of the core in them would double their time and cover nothing new."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    top = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(top).parts[0] in UNTRACED:
+            item.add_marker(pytest.mark.no_cover)
