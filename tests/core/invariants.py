@@ -108,7 +108,7 @@ def check_budget(fold: Fold) -> None:
     A slide that could not reach the mark is not made again at every request: enough has
     to gather first.
     """
-    taken = fold.tokens * fold.factor
+    taken = fold.taken
     if taken <= fold.limits.high:
         return
     gathered = not fold.frame.fits and taken <= fold.frame.tokens * fold.factor + fold.limits.worth

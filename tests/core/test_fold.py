@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from sash.core.calibration import Calibration, Report
 from sash.core.fold import Fold
 from sash.core.frame import START
 from sash.core.live import LiveMessage, LiveTurn
@@ -201,6 +202,16 @@ def test_what_the_provider_reports_moves_what_is_ahead() -> None:
     grow(fold, [user("x")])
     assert fold.tokens * fold.factor <= fold.limits.low
     assert fold_of([*said, user("x")], small()).frame is START
+
+
+def test_what_was_told_of_a_window_is_forgotten_when_it_slides_and_never_outweighs_what_can_be_freed() -> None:
+    fold = fold_of(turns_of(*[100] * 6), small())
+    told = Calibration(last=Report(context=fold.tokens + 10_000, messages=fold.tokens))
+    fold.calibrate(told)
+    assert fold.beyond == (fold.limits.high - fold.limits.low) / 2
+    assert fold.total.value == fold.tokens + fold.beyond
+    fold.slide("compact")
+    assert (fold.beyond, fold.total.value) == (0.0, fold.tokens)
 
 
 def test_where_the_users_words_alone_are_too_large_slides_stay_rare() -> None:

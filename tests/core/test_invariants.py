@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from sash.core.calibration import Calibration, Report
 from sash.core.fold import Fold
 from sash.core.live import LiveMessage
 from sash.core.message import Message
@@ -171,9 +172,11 @@ class Threads(RuleBasedStateMachine):
         self.pinned = frozenset()
         self._pin(self.pinned, "unpin")
 
-    @rule(factor=st.sampled_from([0.5, 0.9, 1.0, 1.1, 2.0]))
-    def usage_is_reported(self, factor: float) -> None:
-        self._command(lambda fold: setattr(fold, "factor", factor))
+    @rule(factor=st.sampled_from([0.5, 0.9, 1.0, 1.1, 2.0]), beyond=st.sampled_from([-5_000, 0, 0, 100, 5_000]))
+    def usage_is_reported(self, factor: float, beyond: int) -> None:
+        # Beside what was asked for last: the provider counts other framing, other tools, another system prompt.
+        said = Report(context=beyond, messages=0)
+        self._command(lambda fold: fold.calibrate(Calibration(ratio=factor, last=said)))
 
     @rule(counter=st.sampled_from(COUNTERS))
     def model_changes(self, counter: Counter) -> None:

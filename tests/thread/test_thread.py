@@ -127,9 +127,14 @@ def test_reported_usage_moves_the_counts_that_follow() -> None:
         thread.append({"role": "user", "content": words(growth)})
         thread.record_usage({"prompt_tokens": int(said * 1.5), "completion_tokens": 9_999})
     history = thread.context().ledger.row("history").used
-    assert said * 1.1 < history.value <= said * 1.5
     assert not history.exact
     assert thread.record_usage({"total_tokens": 5}) == history
+    # What the provider told is what is shown; what comes after it is counted as it counts.
+    assert thread.prepared().tokens.value == int(said * 1.5)
+    thread.append({"role": "assistant", "content": words(1_000)})
+    assert int(said * 1.5) + 1_100 < thread.prepared().tokens.value <= int(said * 1.5) + 1_500
+    thread.compact()
+    assert thread.context().ledger.row("history").used.value < said * 1.5
 
 
 def test_what_is_no_usage_is_refused() -> None:

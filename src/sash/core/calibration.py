@@ -55,17 +55,29 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     last: Report | None = None
     """The newest report that is believed; None while there is none in this frame."""
 
-    def messages(self, estimate: int) -> int:
+    @property
+    def beyond(self) -> float:
         """
-        How many tokens messages with this estimate take.
+        Tokens of the last request that the ratio does not account for; 0 where there is none in this frame.
 
-        Rounded up: an undercount overflows the model, an overcount only slides a little early.
+        An error in the estimate of the fixed part is among them: it cancels out as soon as that part is added again.
         """
         if self.last is None or self.last.context is None:
-            return math.ceil(self.ratio * estimate)
-        # An error in the estimate of the fixed part cancels out as soon as that part is added again.
-        told = self.last.context - self.last.fixed
-        return max(0, math.ceil(told + self.ratio * (estimate - self.last.messages)))
+            return 0.0
+        return self.last.context - self.last.fixed - self.ratio * self.last.messages
+
+    def messages(self, estimate: int) -> int:
+        """How many tokens messages with this estimate take."""
+        return corrected(estimate, self.ratio, self.beyond)
+
+
+def corrected(estimate: int, ratio: float, beyond: float) -> int:
+    """
+    So many estimated tokens as the provider would count them.
+
+    Rounded up: an undercount overflows the model, an overcount only slides a little early.
+    """
+    return max(0, math.ceil(round(ratio * estimate + beyond, 6)))
 
 
 def observe(calibration: Calibration, report: Report) -> Calibration:

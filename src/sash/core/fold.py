@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from sash.core.calibration import Calibration, corrected
 from sash.core.cost import best_keep_share
 from sash.core.digest import Digest
 from sash.core.facts import Fact, bounded, facts_in, with_fact
@@ -81,6 +82,8 @@ class Fold:
         self.body = 0
         self.factor = 1.0
         """What the provider's reports say a counted token is worth."""
+        self.beyond = 0.0
+        """What its last report said of this frame's history beyond that."""
         self.suspended = False
         """After an undo the high mark is not looked at until the window forces a slide."""
         self.before_slide: BeforeSlide | None = None
@@ -112,6 +115,7 @@ class Fold:
             exact=self.exact,
             body=self.body,
             factor=self.factor,
+            beyond=self.beyond,
             suspended=self.suspended,
             closed=tuple(self._closed),
             requests=self._requests,
@@ -138,7 +142,8 @@ class Fold:
         fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
         fold.pinned = frozenset(state.pinned)
         fold.tokens, fold.exact, fold.body = state.tokens, state.exact, state.body
-        fold.factor, fold.suspended, fold.asked = state.factor, state.suspended, state.asked
+        fold.factor, fold.beyond = state.factor, state.beyond
+        fold.suspended, fold.asked = state.suspended, state.asked
         fold._closed.extend(state.closed)
         fold._requests, fold._added = state.requests, state.added
         fold._said_at, fold._due = state.said_at, state.due
@@ -166,6 +171,27 @@ class Fold:
         """So many counted tokens as the marks count them: times what the provider's reports say."""
         count = TokenCount(tokens, exact)
         return count if self.factor == 1.0 else count.scaled(self.factor)
+
+    def calibrate(self, known: Calibration) -> None:
+        """
+        Counts as the provider's reports say, from here on.
+
+        Never so far off that a slide would find nothing to free: it goes by the ratio alone.
+        """
+        most = (self.limits.high - self.limits.low) / 2
+        self.factor, self.beyond = known.ratio, max(-most, min(most, known.beyond))
+
+    @property
+    def taken(self) -> float:
+        """What history takes, as the marks are held against it."""
+        return self.tokens * self.factor + self.beyond
+
+    @property
+    def total(self) -> TokenCount:
+        """The same as it is shown: what the provider told, and what was said since."""
+        if self.factor == 1.0 and not self.beyond:
+            return TokenCount(self.tokens, self.exact)
+        return TokenCount(corrected(self.tokens, self.factor, self.beyond), self.exact and self.factor == 1.0)
 
     def window(self) -> Iterator[LiveMessage]:
         """All messages in the window, the system prompt first."""
@@ -234,7 +260,7 @@ class Fold:
             self.remember(fact)
 
     def _closes(self, message: Message) -> Frame | None:
-        if message.role == "assistant" and not self.placing.calls_open and self.tokens * self.factor > high_mark(self):
+        if message.role == "assistant" and not self.placing.calls_open and self.taken > high_mark(self):
             return self.slide("high mark")
         return None
 
@@ -404,6 +430,8 @@ class Fold:
         self._standing = None
         self.facts = bounded(self.facts)
         self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
+        # The last report spoke of another window.
+        self.beyond = 0.0
         self.past.frames.append(self.frame)
 
     def _standing_summary(self, boundary: int) -> Summary | None:
@@ -513,7 +541,7 @@ class Fold:
         self._closed.clear()
         self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
         self._requests = self._added = 0
-        self.factor = 1.0
+        self.factor, self.beyond = 1.0, 0.0
 
     def _count(self, message: Message) -> int:
         return self.counter.message(message).value
@@ -534,7 +562,7 @@ class Fold:
 
     def over_high(self) -> bool:
         """Whether history is above its high mark."""
-        return self.tokens * self.factor > self.limits.high
+        return self.taken > self.limits.high
 
     def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
         short = shorten(live.block(block), handle_of(live.position, block), keep)

@@ -117,6 +117,7 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     body: int
     factor: float
+    beyond: float = 0.0
     suspended: bool
     closed: tuple[int, ...]
     requests: int

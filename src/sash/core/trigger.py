@@ -28,7 +28,7 @@ def reason_to_slide(fold: Fold, placed: Placed, *, pause: float, usual_turn: flo
         return "recent turns"
     if too_many_bytes(fold):
         return "bytes"
-    taken = fold.tokens * fold.factor
+    taken = fold.taken
     if fold.suspended or policy.check == "turn":
         return "window" if taken > limits.hard - limits.fixed else None
     early = EARLY_SHARE * limits.high

@@ -88,7 +88,7 @@ class Replay:
         match event.kind:
             case "usage":
                 self.calibration = observe(self.calibration, act_of(event, Report))
-                fold.factor = self.calibration.ratio
+                fold.calibrate(self.calibration)
             case "fact":
                 fold.remember(Fact(event.seq, event.turn, act_of(event, Remembered).text))
             case "configure":

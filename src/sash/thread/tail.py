@@ -196,7 +196,7 @@ class Tail:
         Stored with what crossed the mark, so that whoever writes summaries finds it due, in whatever
         process. Looked for once for each frame: planning a slide costs what is in the window.
         """
-        near = fold.tokens * fold.factor > fold.limits.soft and not fold.placing.calls_open
+        near = fold.taken > fold.limits.soft and not fold.placing.calls_open
         if not near or fold.frame.number == self._foreseen:
             return None
         planned = fold.plan("high mark")

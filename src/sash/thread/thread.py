@@ -201,8 +201,7 @@ class Thread:
             return _applied(replay, event_of("usage", report, seq=seq + 1))
 
         with self._lock:
-            fold = self._write(make).draft.replay.window.fold
-            return fold.calibrated(fold.tokens, fold.exact)
+            return self._write(make).draft.replay.window.fold.total
 
     # What is sent.
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 
 from sash.core.budget import Ledger, SourceName, settle
+from sash.core.calibration import corrected
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.message import Message
@@ -96,7 +97,7 @@ class Outgoing:
             return self._flat(fold, settled)
         draft = self._drafted(fold, settled.sources).finished()
         draft.preparing.check()
-        moment, history = Moment.of(fold), fold.calibrated(fold.tokens, fold.exact)
+        moment, history = Moment.of(fold), fold.total
         beside = self.beside(fold)
         tools, lost = self._carried, self._lost
         sent, written = draft.sent[:], draft.written[:]
@@ -118,7 +119,9 @@ class Outgoing:
             repairs = [*lost, *cut, *mended(lone), *draft.told(repaired)]
             return report_of(moment, repairs, shortened, settled.laid_out(history, beside))
 
-        tokens = total((said if fold.factor == 1.0 else said.scaled(fold.factor), self._beside_messages()))
+        if fold.factor != 1.0 or fold.beyond:
+            said = TokenCount(corrected(said.value, fold.factor, fold.beyond), said.exact and fold.factor == 1.0)
+        tokens = total((said, self._beside_messages()))
         return Prepared(Made(wire=self.wire, fold=fold, sent=sent, tokens=tokens, size=size), fields, report)
 
     def settled(self, fold: Fold) -> Settled:
@@ -242,7 +245,7 @@ class Outgoing:
         ]
         by_frame = {short.handle for short in fold.frame.shortened}
         shortened = [handle for live in fold.window() for handle in shortened_of(live, by_frame)]
-        ledger = settled.laid_out(fold.calibrated(fold.tokens, fold.exact), {})
+        ledger = settled.laid_out(fold.total, {})
         told = report_of(Moment.of(fold), repairs, shortened, ledger)
         report = msgspec.structs.replace(
             told,

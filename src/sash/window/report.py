@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from sash.core.budget import Ledger
+from sash.core.calibration import corrected
 from sash.core.fold import Fold
 from sash.core.frame import Frame, handle_of
 from sash.core.live import LiveMessage
@@ -55,6 +56,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """Of the turns in the window, as they came."""
     history: TokenCount
     factor: float
+    beyond: float
     limits: Limits
 
     @classmethod
@@ -66,22 +68,24 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
             evicted=fold.past.evicted,
             gone=len(fold.past.evicted),
             whole_tokens=sum([turn.whole_tokens for turn in fold.turns.values()]),
-            history=TokenCount(fold.tokens, fold.exact),
+            history=fold.total,
             factor=fold.factor,
+            beyond=fold.beyond,
             limits=fold.limits,
         )
 
     def calibrated(self, tokens: int) -> TokenCount:
         """So many counted tokens as the marks count them."""
-        count = TokenCount(tokens, self.history.exact)
-        return count if self.factor == 1.0 else count.scaled(self.factor)
+        if self.factor == 1.0 and not self.beyond:
+            return TokenCount(tokens, self.history.exact)
+        return TokenCount(corrected(tokens, self.factor, self.beyond), self.history.exact)
 
 
 def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str], ledger: Ledger) -> Report:
     """What is to be said about a request."""
     left = moment.evicted[: moment.gone]
     before = moment.calibrated(sum(turn.tokens for turn in left) + moment.whole_tokens)
-    after = moment.calibrated(moment.history.value)
+    after = moment.history
     return Report(
         frame=moment.frame,
         turns_in=moment.turns,

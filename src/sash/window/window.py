@@ -164,7 +164,7 @@ class Window:
         """Where the tokens of the next request go."""
         fold = self.fold
         outgoing = self.outgoing("")
-        ledger = outgoing.settled(fold).laid_out(fold.calibrated(fold.tokens, fold.exact), outgoing.beside(fold))
+        ledger = outgoing.settled(fold).laid_out(fold.total, outgoing.beside(fold))
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,

@@ -99,7 +99,7 @@ class Summaries:
         least = fold.policy.summary_min_turns + 1
         standing = fold.summaries[-1] if fold.summaries else None
         covered = 0 if standing is None else standing.end
-        soon = fold.tokens * fold.factor > fold.limits.soft and len(fold.turns) > least
+        soon = fold.taken > fold.limits.soft and len(fold.turns) > least
         if fold.placing.calls_open or not fold.limits.summary or (fold.frame.boundary - covered < least and not soon):
             return
         _, name, chain = self._name(caller, fold.frame, listed)
