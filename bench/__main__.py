@@ -1,4 +1,8 @@
-"""`python -m bench [--quick] [NAME ...]`: run every `bench/bench_NAME.py`, or those named; smaller with `--quick`."""
+"""
+`python -m bench [--quick] [--provider NAME:MODEL] [NAME ...]`: run every `bench/bench_NAME.py`, or those named.
+
+Smaller with `--quick`; `--provider` says who writes summaries where a model's are measured.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from bench.report import Report
 
 PREFIX = "bench_"
 QUICK = "--quick"
+PROVIDER = "--provider"
 
 
 def names() -> list[str]:
@@ -24,6 +29,10 @@ def main(wanted: list[str]) -> int:
     if QUICK in wanted:
         wanted = [name for name in wanted if name != QUICK]
         os.environ["SASH_BENCH_QUICK"] = "1"
+    if PROVIDER in wanted[:-1]:
+        place = wanted.index(PROVIDER)
+        os.environ["SASH_BENCH_PROVIDER"] = wanted[place + 1]
+        wanted = [*wanted[:place], *wanted[place + 2 :]]
     known = names()
     unknown = [name for name in wanted if name not in known]
     if unknown:

@@ -4,43 +4,72 @@ What is still there when it is needed.
 Agents' sessions are replayed under each strategy, everything that is sent within one cap. A probe is a path, an
 identifier or a number that an answer uses and that was last said more than fifteen messages before: *named* if it
 stands in the request, *in its setting* if three of the words that stood around it stand around it again (other names
-do not count, so a bare list of names is no setting). A session is replayed at a cap when it is half as long again.
+do not count, so a bare list of names is no setting). *Commands* are those that are run again as they were; *wishes*
+what the user wanted from there on, looked for, word for word, when an answer speaks in its words again. A session is
+replayed at a cap when it is half as long again.
 
 LoCoMo's questions are asked at the end of each conversation: the share whose evidence stands in the request, word for
-word, and the share with that or all words of the answer.
+word, and the share with that or all words of the answer, wherever they stand.
 
 What is tuned is tuned on every other session (the even ones); the tables show the others. `--quick`: fewer caps.
+`--provider NAME:MODEL` (`local`, `echo`, `openai:...`, `anthropic:...`) says who writes a model's summaries; left out,
+`echo`, which is never believed, so that the row shows what a model costs that cannot summarize.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
+import msgspec
+
 from bench.bench_window import quick
+from bench.gates import gates
 from bench.histories import json_list
-from bench.locomo import Talk, talks, words_of
+from bench.locomo import Question, Talk, talks, words_of
 from bench.report import Report
 from bench.transcripts import agents
-from sash.core.cost import ANTHROPIC
-from sash.core.fold import Fold
+from sash.core.cost import ANTHROPIC, Piece, charge
 from sash.core.message import Message, Text
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.probe import Present
-from sash.core.recall import Archive
 from sash.core.request import assemble
 from sash.core.size import size_of
-from sash.core.survival import BIG_WINDOW, FRAMING, STRATEGIES, Session, Strategy, Survival, replay, session_of
+from sash.core.survival import (
+    FRAMING,
+    STRATEGIES,
+    Folded,
+    Sending,
+    Session,
+    Strategy,
+    Survival,
+    digested,
+    replay,
+    sending_by,
+    session_of,
+)
 from sash.counters import counter_for
+from sash.summarize import summarizer_of
+from sash.summarize.rehearsal import Rehearsal
 from sash.wire import read_list
+from tests.injections import PAYLOADS
+from tests.injections import measured as injected
 
 CAPS = (8_000, 30_000, 60_000)
 BUDGETS = (2_000, 4_000, 8_000, 16_000)
 LONG = 1.5
 COUNTER = counter_for("gpt-5").counter
 AIMS = {"named": (66, 88, 97), "in setting": (52, 78, 91)}
+PROVIDER = "SASH_BENCH_PROVIDER"
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """A row of a table: who sends, for a cap."""
+
+    name: str
+    sending: Callable[[int], Sending]
 
 
 @cache
@@ -55,89 +84,179 @@ def halves() -> tuple[tuple[Session, ...], tuple[Session, ...]]:
 
 
 def run(report: Report) -> None:
-    """Agents' sessions, then conversations."""
-    _agents(report, halves()[1])
-    _talks(report, talks())
+    """Agents' sessions, then conversations, then what recall would cost less behind a gate, then injections."""
+    told = talks()
+    for cap in CAPS[:1] if quick() else CAPS:
+        _agents(report, [session for session in halves()[1] if session.tokens > LONG * cap], cap)
+    _talks(report, told)
+    gates(report, told, halves()[1], COUNTER)
+    _injections(report)
 
 
-def _agents(report: Report, sessions: Sequence[Session]) -> None:
-    rows = []
-    caps = CAPS[:1] if quick() else CAPS
-    asked: list[str] = []
-    for strategy in STRATEGIES:
-        row = [strategy.name]
-        asked = []
-        for cap in caps:
-            long = [session for session in sessions if session.tokens > LONG * cap]
-            found = [replay(session, strategy, cap, COUNTER) for session in long]
-            total = sum((one.present for one in found), Present())
-            asked.append(f"{cap // 1000}k: {len(long)} sessions, {total.asked} probes")
-            row += [_percent(total.named, total.asked), _percent(total.in_setting, total.asked), *_spent(found)]
-        rows.append(row)
-    columns = [f"{cap // 1000}k: {what}" for cap in caps for what in ("named", "in setting", "tokens", "cost", "peak")]
+def _rows(strategies: Sequence[Strategy]) -> list[Sender]:
+    return [Sender(one.name, lambda cap, one=one: sending_by(one, cap, COUNTER)) for one in strategies]  # type: ignore[misc]  # a default is how a loop's value is kept
+
+
+def _summarized(policy: Callable[[int], Policy], made: list[Rehearsal]) -> Sender:
+    writing = summarizer_of(os.environ.get(PROVIDER) or "echo")
+
+    def sending(cap: int) -> Sending:
+        made.append(Rehearsal(policy(cap), COUNTER, writing))
+        return made[-1]
+
+    return Sender(f"summary by {writing.provider.model}", sending)
+
+
+def _told(made: Sequence[Rehearsal]) -> str:
+    """What became of a model's summaries, and what they cost beside the requests."""
+    believed, rejected = sum(one.published for one in made), sum(len(one.errors) for one in made)
+    spent = sum(one.spent.tokens for one in made)
+    return f"The model's summaries: {believed} believed, {rejected} not, {spent:,} tokens read and written for them."
+
+
+# Agents.
+
+
+def _agents(report: Report, sessions: Sequence[Session], cap: int) -> None:
+    made: list[Rehearsal] = []
+    rows, total = [], Survived()
+    for sender in [*_rows(STRATEGIES), _summarized(lambda cap: digested(cap, facts=cap // 40), made)]:
+        total = Survived(tuple(replay(session, sender.sending(cap), COUNTER) for session in sessions))
+        rows.append([sender.name, *total.row()])
+    names, commands, wishes = (of.asked for of in total.parts())
+    aim = " and ".join(f"{name} {of[CAPS.index(cap)]}" for name, of in AIMS.items())
     report.table(
-        "What agents need again, % still there",
-        ["", *columns],
+        f"What agents need again within {cap:,} tokens, % still there",
+        ["", "named", "setting", "commands", "wishes", "tokens", "peak", "cost"],
         rows,
-        note=f"{'; '.join(asked)}. Cost: millions of input tokens at Anthropic's shape. "
-        f"Aims: named {_aim('named')}, in setting {_aim('in setting')}",
+        note=f"{len(sessions)} sessions; {names:,} names, {commands:,} commands and {wishes:,} wishes used again. "
+        f"Cost: millions of input tokens at Anthropic's shape. Aims: {aim}. {_told(made)}",
     )
 
 
-def _aim(name: str) -> str:
-    return " / ".join(map(str, AIMS[name]))
+class Survived(msgspec.Struct, frozen=True):
+    """Some sessions, added up."""
 
+    all: tuple[Survival, ...] = ()
 
-def _spent(found: Sequence[Survival]) -> list[str]:
-    requests = sum(one.account.requests for one in found)
-    tokens = sum(one.account.charge.tokens for one in found)
-    cost = sum(one.account.cost(ANTHROPIC) for one in found)
-    largest = max((one.largest for one in found), default=0)
-    return [f"{tokens / max(1, requests):,.0f}", f"{cost / 1e6:.2f}", f"{largest:,}"]
+    def parts(self) -> tuple[Present, Present, Present]:
+        """Names, commands and wishes."""
+        return (
+            sum((one.present for one in self.all), Present()),
+            sum((one.commands for one in self.all), Present()),
+            sum((one.wishes for one in self.all), Present()),
+        )
+
+    def row(self) -> list[str]:
+        """As the table shows them."""
+        names, commands, wishes = self.parts()
+        requests = sum(one.account.requests for one in self.all)
+        tokens = sum(one.account.charge.tokens for one in self.all)
+        cost = sum(one.account.cost(ANTHROPIC) for one in self.all)
+        return [
+            _percent(names.named, names.asked),
+            _percent(names.in_setting, names.asked),
+            _percent(commands.named, commands.asked),
+            _percent(wishes.named, wishes.asked),
+            f"{tokens / max(1, requests):,.0f}",
+            f"{max((one.largest for one in self.all), default=0):,}",
+            f"{cost / 1e6:.2f}",
+        ]
 
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}" if whole else "-"
 
 
+# People talking.
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What became of some questions."""
+
+    asked: int = 0
+    evidence: int = 0
+    either: int = 0
+    """The evidence, or all words of the answer."""
+    tokens: int = 0
+    cost: float = 0.0
+    largest: int = 0
+
+    def __add__(self, other: Answered) -> Answered:
+        return Answered(
+            self.asked + other.asked,
+            self.evidence + other.evidence,
+            self.either + other.either,
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+            max(self.largest, other.largest),
+        )
+
+
 def _talks(report: Report, told: Sequence[Talk]) -> None:
-    rows = []
-    for strategy in TALK_STRATEGIES:
-        row = [strategy.name]
-        for budget in BUDGETS:
-            evidence, answered, asked, largest = _asked(told, strategy, budget)
-            row += [_percent(evidence, asked), _percent(answered, asked), f"{largest:,}"]
-        rows.append(row)
-    columns = [f"{budget // 1000}k: {what}" for budget in BUDGETS for what in ("evidence", "or answer", "peak")]
+    made: list[Rehearsal] = []
+    shares, prices = [], []
+    for sender in [*_rows(TALK_STRATEGIES), _summarized(_half, made)]:
+        found = [sum((_asked(talk, sender, budget) for talk in told), Answered()) for budget in BUDGETS]
+        shares.append(
+            [sender.name, *(_percent(part, one.asked) for one in found for part in (one.evidence, one.either))]
+        )
+        prices.append(
+            [
+                sender.name,
+                *(
+                    text
+                    for one in found
+                    for text in (f"{one.tokens / max(1, one.asked):,.0f}", f"{one.cost / max(1, one.asked):,.0f}")
+                ),
+            ]
+        )
     questions = sum(len(talk.questions) for talk in told)
     report.table(
-        "LoCoMo: questions whose evidence stands in the request, %",
-        ["", *columns],
-        rows,
-        note=f"{len(told)} conversations, {questions} questions. Aims with recall: 75 / 82 / 88 / 97",
+        "LoCoMo: questions whose evidence stands in the request, or else all words of the answer, %",
+        ["", *(f"{budget // 1000}k{what}" for budget in BUDGETS for what in ("", " or"))],
+        shares,
+        note=f"{len(told)} conversations, {questions} questions. First the evidence word for word, then that or the "
+        "answer. Aims with recall: 75 / 82 / 88 / 97; without it above `clip only` and `first-sentences`. "
+        f"{_told(made)}",
+    )
+    report.table(
+        "LoCoMo: what a question takes",
+        ["", *(f"{budget // 1000}k {what}" for budget in BUDGETS for what in ("tokens", "cost"))],
+        prices,
+        note="Cost: of the request that asks, in tokens at list price, with all before the question cached.",
     )
 
 
-def _asked(told: Sequence[Talk], strategy: Strategy, budget: int) -> tuple[int, int, int, int]:
-    evidence = answered = asked = largest = 0
-    policy = strategy.policy(budget) if strategy.policy is not None else Policy(history_tokens=budget)
-    for talk in told:
-        fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), COUNTER)
-        fold.memory = Archive() if policy.recall_tokens else None
-        for message in read_list(json_list(talk.said), "openai-chat"):
-            fold.add(message, size_of(message, COUNTER))
-        for question in talk.questions:
-            asking = fold.copy()
-            message = Message(role="user", blocks=(Text(question.text),))
-            asking.add(message, size_of(message, COUNTER))
-            sent = assemble(asking).messages[:-1]
-            largest = max(largest, sum(COUNTER.message(one).value for one in sent))
-            request = "\n".join([one.whole_text for one in sent])
-            found = question.has_evidence(request)
-            evidence += found
-            answered += found or question.has_answer(words_of(request))
-            asked += 1
-    return evidence, answered, asked, largest
+def _asked(talk: Talk, sender: Sender, budget: int) -> Answered:
+    sending = sender.sending(budget)
+    for message in read_list(json_list(talk.said), "openai-chat"):
+        sending.add(message, size_of(message, COUNTER))
+    before = _pieces(sending.request())
+    if not isinstance(sending, Folded) or not sending.fold.policy.recall_tokens:
+        # The same request whatever is asked.
+        return _answered(sending.request(), before, talk.questions)
+    total = Answered()
+    for question in talk.questions:
+        asking, message = sending.fold.copy(), Message(role="user", blocks=(Text(question.text),))
+        asking.add(message, size_of(message, COUNTER))
+        total += _answered(assemble(asking).messages[:-1], before, [question])
+    return total
+
+
+def _pieces(sent: Sequence[Message]) -> list[Piece]:
+    return [Piece(one.whole_text.encode("utf-8", "surrogatepass"), COUNTER.message(one).value) for one in sent]
+
+
+def _answered(sent: Sequence[Message], before: Sequence[Piece], questions: Sequence[Question]) -> Answered:
+    request = "\n".join([one.whole_text for one in sent])
+    words, pieces = words_of(request), _pieces(sent)
+    tokens, cost = sum(piece.tokens for piece in pieces), charge(before, pieces).cost(ANTHROPIC)
+    found = Answered()
+    for question in questions:
+        evidence = question.has_evidence(request)
+        found += Answered(1, evidence, evidence or question.has_answer(words), tokens, cost, tokens)
+    return found
 
 
 def _recalling(cap: int) -> Policy:
@@ -154,7 +273,7 @@ def _recalling(cap: int) -> Policy:
     )
 
 
-def _talking(cap: int) -> Policy:
+def _half(cap: int) -> Policy:
     """Half of it for what stands for the turns that left."""
     facts = cap // 40
     return Policy(
@@ -167,11 +286,40 @@ def _talking(cap: int) -> Policy:
     )
 
 
+def _carrying(cap: int) -> Policy:
+    """Most of it for turns that are kept for their priority; a small digest, and facts."""
+    facts, digest = cap // 80, min(cap // 8, 800)
+    history = cap - facts - digest - FRAMING
+    return Policy(
+        history_tokens=history,
+        carry_tokens=history * 9 // 10,
+        min_turns=1,
+        keep_share=1.0,
+        soft_share=1.0,
+        summary_tokens=digest,
+        step_digest_tokens=0,
+        facts_tokens=facts,
+    )
+
+
 TALK_STRATEGIES = (
-    *(strategy for strategy in STRATEGIES if strategy.policy is not None),
-    Strategy("digest and facts, half", _talking),
+    *STRATEGIES,
+    Strategy("digest, facts, half", _half),
+    Strategy("digest, facts, priority", _carrying),
     Strategy("recall, nine tenths", _recalling),
 )
+
+
+# What tools say.
+
+
+def _injections(report: Report) -> None:
+    report.table(
+        f"{len(PAYLOADS)} texts of tools that want to be obeyed: how many became something to do",
+        ["", "got through"],
+        [[name, f"{through} of {of}"] for name, (through, of) in injected().items()],
+        note="The model does all that the texts say; only what the verifier lets pass is published.",
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Report:
         """Print one table: the first column names what was measured, the others are numbers."""
         table = Table(title=title, title_justify="left", caption=note or None, caption_justify="left")
         for position, column in enumerate(columns):
-            table.add_column(column, justify="left" if position == 0 else "right")
+            table.add_column(column, justify="left" if position == 0 else "right", no_wrap=position == 0)
         for row in rows:
             table.add_row(*row)
         self._console.print(table)

@@ -8,7 +8,7 @@ from sash.core.facts import FACTS, TITLE, Fact, bounded, facts_in, facts_text, s
 from sash.core.policy import Policy
 from sash.core.request import assemble, new_facts
 from sash.core.told import Room
-from tests.builders import Script, fold_of, grow, result, turns_of, user
+from tests.builders import Script, assistant, fold_of, grow, result, turns_of, user, words
 
 ENDLESS = Room(1_000_000, len)
 
@@ -126,3 +126,18 @@ def test_without_room_for_facts_the_digest_tells_what_the_user_wants() -> None:
     fold = fold_of(script, Policy(history_tokens=400, facts_tokens=0, summary_tokens=200))
     assert fold.standing.facts == ""
     assert '"Always say please."' in fold.digest_text()
+
+
+def test_a_wish_that_has_no_room_among_the_facts_is_told_by_the_digest_and_none_twice() -> None:
+    policy = Policy(history_tokens=300, min_turns=1, facts_tokens=60, summary_tokens=600, step_digest_tokens=0)
+    log = [user("Build it."), assistant("yes")]
+    for number in range(8):
+        log += [user(f"Always follow rule number {number} when you build part {number}."), assistant(words(60))]
+    log += [user("Never follow rule number 3 when you build part 3."), *(assistant(words(60)), user("go on")) * 6]
+    standing = fold_of(log, policy).standing
+    told = [f"rule number {number} when" for number in range(8)]
+    assert 0 < sum(wish in standing.facts for wish in told) < len(told)
+    both = f"{standing.facts}\n{standing.digest}"
+    assert [both.count(wish) for wish in told] == [1] * len(told)
+    # What was contradicted since stands nowhere.
+    assert "Always follow rule number 3" not in both

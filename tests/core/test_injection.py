@@ -6,43 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sash.core.fold import Fold
-from sash.core.message import Message
-from sash.core.policy import Policy
-from tests.builders import Call, assistant, fold_of, result, user
-from tests.injections import PAYLOADS, dressed
-
-POLICY = Policy(history_tokens=600, min_turns=1, summary_tokens=2_000, facts_tokens=500, step_digest_tokens=500)
-COMMAND = "cat build.log"
-
-
-def poisoned(number: int, *, failed: bool, steps: bool = False) -> Fold:
-    """A fold in which a tool gave the payload, and its turn, or the step, has left."""
-    said: list[Message] = [
-        user("Look at the log, please."),
-        assistant("", Call("a", f'{{"command": "{COMMAND}"}}', "bash")),
-        result("a", dressed(number), error=failed),
-    ]
-    for place in range(14):
-        if steps:
-            said += [assistant("", Call(f"s{place}", '{"q": 1}', "ask")), result(f"s{place}", "la " * 100)]
-        else:
-            said += [assistant("I have read it."), user(f"Go on with number {place}. {'la ' * 100}")]
-    return fold_of(said, POLICY)
-
-
-def obeyed(fold: Fold, canary: str) -> list[str]:
-    """Lines of what sash wrote that hold the canary and do not quote a tool."""
-    texts = [fold.standing.digest, fold.standing.facts, *fold.standing.steps.values()]
-    lines = [line for text in texts for line in text.split("\n") if canary in line]
-    return [line for line in lines if not line.startswith(("> ", "Also named: ")) and not _in_quotes(line, canary)]
-
-
-def _in_quotes(line: str, canary: str) -> bool:
-    """Behind a command, as its outcome, in quotation marks."""
-    before, _, after = line.partition(canary)
-    outcome = line.startswith((f"- turn 1: {COMMAND}: ", f"- run {COMMAND}: "))
-    return outcome and before.count('"') % 2 == 1 and after.endswith('"')
+from tests.injections import PAYLOADS, folded, measured, obeyed
 
 
 @pytest.mark.parametrize("steps", [False, True], ids=["its turn left", "its step left"])
@@ -52,7 +16,7 @@ def test_no_order_of_a_tool_gets_through(
 ) -> None:
     through = {}
     for number, payload in enumerate(PAYLOADS):
-        fold = poisoned(number, failed=failed, steps=steps)
+        fold = folded(number, failed=failed, steps=steps)
         assert fold.digest.messages, "nothing has left"
         assert (fold.facts, fold.digest.wishes, fold.digest.findings) == ([], [], [])
         if lines := obeyed(fold, payload.canary):
@@ -62,7 +26,11 @@ def test_no_order_of_a_tool_gets_through(
 
 
 def test_the_measure_would_see_one_that_got_through() -> None:
-    fold = poisoned(0, failed=False)
+    fold = folded(0, failed=False)
     fold.digest.task = f"run {PAYLOADS[0].canary}"
     fold._standing = None
     assert obeyed(fold, PAYLOADS[0].canary)
+
+
+def test_the_rate_that_is_printed_is_that_of_every_payload() -> None:
+    assert measured() == {"digest and facts": (0, 200), "a model's summary, verified": (0, 50)}

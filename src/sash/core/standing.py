@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sash.core.facts import Fact, facts_text
+from sash.core.facts import Fact, facts_text, line_of
 from sash.core.frame import shortened_by_message
 from sash.core.names import words_in
 from sash.core.shown import shown
@@ -41,24 +41,34 @@ def standing_of(fold: Fold) -> Standing:
 
     room = Room(limits.step_digest, count)
     visible = _visible(fold) if digest.noted and kind == "digest" else frozenset()
+    facts, wishes = _facts(fold, Room(limits.facts, count))
     alone = kind == "digest" and not digest.turns
     steps: dict[int, str] = {}
     for turn in reversed([turn.number for turn in fold.turns.values() if turn.digested]):
         # Who wants no step digest wants none from the summary's room either.
         most = room.tokens + (limits.summary if alone and room.fits(STEPS_LEFT) else 0)
-        steps[turn] = step_text(digest, turn, Room(most, count), alone=alone, visible=visible, wishes=not limits.facts)
+        steps[turn] = step_text(digest, turn, Room(most, count), alone=alone, visible=visible, wishes=wishes)
         room, alone = Room(max(0, room.tokens - count(steps[turn])), count), False
     most = limits.summary + (room.tokens if kind == "digest" else 0)
     return Standing(
-        digest=_for_turns(fold, Room(most, count), visible),
+        digest=_for_turns(fold, Room(most, count), visible, wishes),
         steps=steps,
-        facts=facts_text(_out_of_sight(fold), Room(limits.facts, count)) if fold.facts and limits.facts else "",
+        facts=facts,
     )
 
 
-def _for_turns(fold: Fold, room: Room, visible: frozenset[str]) -> str:
+def _facts(fold: Fold, room: Room) -> tuple[str, frozenset[str] | None]:
+    """The facts that have room, and what the user wants that has none there; None: facts have no room at all."""
+    if not room.tokens:
+        return "", None
+    facts = _out_of_sight(fold)
+    told = facts_text(facts, room)
+    return told, frozenset(fact.text for fact in facts if fact.origin == "found" and line_of(fact) not in told)
+
+
+def _for_turns(fold: Fold, room: Room, visible: frozenset[str], wishes: frozenset[str] | None) -> str:
     """The summary in force, and a digest of what it does not cover."""
-    summary, digest, kind, wishes = fold.summary, fold.digest, fold.policy.replace, not fold.limits.facts
+    summary, digest, kind = fold.summary, fold.digest, fold.policy.replace
     if summary is None:
         return digest_text(digest, kind, room, visible=visible, wishes=wishes)
     told = summary.told()

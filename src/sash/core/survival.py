@@ -8,6 +8,7 @@ it would have been sent, and the probes of that answer are looked for in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -15,7 +16,7 @@ from sash.core.cost import Account, Piece, account
 from sash.core.fold import Fold
 from sash.core.message import Message
 from sash.core.policy import Policy, limits_of
-from sash.core.probe import Present, Probe, present, probes_of
+from sash.core.probe import Present, Probe, commands_again, present, probes_of, wishes_followed
 from sash.core.recall import Archive
 from sash.core.request import assemble
 from sash.core.size import Size, size_of
@@ -31,6 +32,8 @@ class Session(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     sizes: tuple[Size, ...]
     probes: Mapping[int, Sequence[Probe]]
+    commands: Mapping[int, Sequence[Probe]] = {}
+    wishes: Mapping[int, Sequence[Probe]] = {}
 
     @property
     def tokens(self) -> int:
@@ -42,6 +45,11 @@ class Survival(msgspec.Struct, frozen=True, kw_only=True):
     """What a strategy kept, and what it took."""
 
     present: Present
+    """Of paths, identifiers and numbers."""
+    commands: Present
+    """Of commands that are run again."""
+    wishes: Present
+    """Of what the user wanted from there on, word for word."""
     account: Account
     largest: int
     """Tokens of the largest request."""
@@ -57,24 +65,47 @@ class Strategy(msgspec.Struct, frozen=True):
 
 def session_of(messages: Sequence[Message], counter: Counter) -> Session:
     """A session, counted, with its probes."""
-    return Session(tuple(messages), tuple(size_of(message, counter) for message in messages), probes_of(messages))
+    return Session(
+        tuple(messages),
+        tuple(size_of(message, counter) for message in messages),
+        probes_of(messages),
+        commands_again(messages),
+        wishes_followed(messages),
+    )
 
 
-def replay(session: Session, strategy: Strategy, cap: int, counter: Counter) -> Survival:
-    """Every request of a session under a strategy."""
-    sending = _Newest(cap) if strategy.policy is None else _Folded(strategy.policy(cap), counter)
+class Sending(Protocol):
+    """Whoever makes requests of what is said."""
+
+    def add(self, message: Message, size: Size) -> None:
+        """One more message."""
+
+    def request(self) -> Sequence[Message]:
+        """What is sent now."""
+
+
+def sending_by(strategy: Strategy, cap: int, counter: Counter) -> Sending:
+    """Sends what a strategy sends within a cap."""
+    return _Newest(cap) if strategy.policy is None else Folded(strategy.policy(cap), counter)
+
+
+def replay(session: Session, sending: Sending, counter: Counter) -> Survival:
+    """Every request of a session, as somebody sends it."""
     told: dict[int, _Told] = {}
     requests: list[list[Piece]] = []
-    found, largest = Present(), 0
+    found, commands, wishes, largest = Present(), Present(), Present(), 0
     for position, (message, size) in enumerate(zip(session.messages, session.sizes, strict=True)):
         if message.role == "assistant" and position:
             sent = [_told(each, told, counter) for each in sending.request()]
             requests.append([one.piece for one in sent])
             largest = max(largest, sum(one.piece.tokens for one in sent))
-            if position in session.probes:
-                found += present(session.probes[position], "\n".join([one.text for one in sent]))
+            asked = [of.get(position, ()) for of in (session.probes, session.commands, session.wishes)]
+            if any(asked):
+                text = "\n".join([one.text for one in sent])
+                names, again, wanted = (present(probes, text) for probes in asked)
+                found, commands, wishes = found + names, commands + again, wishes + wanted
         sending.add(message, size)
-    return Survival(present=found, account=account(requests), largest=largest)
+    return Survival(present=found, commands=commands, wishes=wishes, account=account(requests), largest=largest)
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -94,7 +125,7 @@ def _told(message: Message, known: dict[int, _Told], counter: Counter) -> _Told:
     return found
 
 
-class _Folded:
+class Folded:
     """What sash sends."""
 
     def __init__(self, policy: Policy, counter: Counter) -> None:
@@ -145,7 +176,8 @@ def _first_sentences(cap: int) -> Policy:
     return msgspec.structs.replace(bare, summary_tokens=tenth, replace="first-sentences")
 
 
-def _digested(cap: int, facts: int = 0, recall: int = 0) -> Policy:
+def digested(cap: int, facts: int = 0, recall: int = 0) -> Policy:
+    """A tenth of the cap for what stands for turns that left, and another for steps."""
     tenth = cap // 10
     return Policy(
         history_tokens=cap - 2 * tenth - facts - recall - FRAMING,
@@ -162,13 +194,14 @@ FRAMING = 40
 """What stands around the messages that sash adds."""
 
 STRATEGIES = (
+    # As LangChain's `trim_messages(strategy="last")` keeps them.
     Strategy("last messages"),
     Strategy("clip only", _clipped),
     Strategy("frames alone", _without_digests),
     Strategy("marker", _marked),
     Strategy("first-sentences", _first_sentences),
-    Strategy("digest", _digested),
-    Strategy("digest, facts", lambda cap: _digested(cap, facts=cap // 40)),
-    Strategy("digest, facts, recall", lambda cap: _digested(cap, facts=cap // 40, recall=cap // 10)),
+    Strategy("digest", digested),
+    Strategy("digest, facts", lambda cap: digested(cap, facts=cap // 40)),
+    Strategy("digest, facts, recall", lambda cap: digested(cap, facts=cap // 40, recall=cap // 10)),
 )
 """What is compared, everything each sends within the same cap."""

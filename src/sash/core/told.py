@@ -50,12 +50,12 @@ def digest_text(
     *,
     visible: frozenset[str] = frozenset(),
     beside_summary: bool = False,
-    wishes: bool = True,
+    wishes: frozenset[str] | None = None,
 ) -> str:
     """
     What stands for the turns that left, as much of it as fits.
 
-    `visible` are names that the window still shows; without `wishes` what the user wants stands elsewhere.
+    `visible` are names that the window still shows; of what the user wants `wishes` stand nowhere else, None: all.
     """
     if kind == "nothing":
         return ""
@@ -85,7 +85,7 @@ def step_text(
     *,
     alone: bool = False,
     visible: frozenset[str] = frozenset(),
-    wishes: bool = True,
+    wishes: frozenset[str] | None = None,
 ) -> str:
     """What stands for the steps of a live turn that left; `alone` when no turn has left, and it tells everything."""
     lines = digest.steps.get(turn, [])
@@ -129,11 +129,11 @@ class _Told:
                 self._take([line])
                 return
 
-    def sections(self, digest: Digest, visible: frozenset[str], *, wishes: bool) -> None:
+    def sections(self, digest: Digest, visible: frozenset[str], *, wishes: frozenset[str] | None) -> None:
         """All but turns, steps and names."""
-        if wishes:
-            said = [f"- turn {one.turn}: {quoted(' '.join(one.words.split()))}" for one in _last_of_each(digest.wishes)]
-            self.lines("What the user wants from here on, in their own words:", said, WISH_SHARE)
+        wanted = [(one.turn, " ".join(one.words.split())) for one in _last_of_each(digest.wishes)]
+        said = [f"- turn {turn}: {quoted(words)}" for turn, words in wanted if wishes is None or words in wishes]
+        self.lines("What the user wants from here on, in their own words:", said, WISH_SHARE)
         findings = [f"- turn {said.turn}: {said.words}" for said in _last_of_each(digest.findings)]
         self.lines("The model decided or found:", findings, FINDING_SHARE)
         changed = [path for path, file in digest.files.items() if file.changed and not file.created]
