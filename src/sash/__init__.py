@@ -56,15 +56,20 @@ from sash.version import __version__
 if TYPE_CHECKING:
     from sash.core.budget import Allotment, Budget
     from sash.core.cost import Prices
+    from sash.core.difference import Difference
+    from sash.core.explain import Explanation
+    from sash.core.facts import Fact
     from sash.core.frame import Frame
     from sash.core.policy import Policy
+    from sash.core.pressure import Pressure
     from sash.core.sources import Source
     from sash.core.summary import Summary
     from sash.core.tokens import TokenCount
     from sash.counting import count_tokens
     from sash.fitting import Fitted, fit
+    from sash.store import Found
     from sash.summarize import Summarizer
-    from sash.thread import Appended, Thread, Verification, open, tools  # noqa: A004  (its public name)
+    from sash.thread import Appended, Mark, Thread, Verification, open, tools  # noqa: A004  (its public name)
     from sash.transcripts import Entry, Heading, Transcript, open_transcript, write_transcript
     from sash.window import Context, Prepared, Report
 else:
@@ -79,8 +84,12 @@ __all__ = [
     "Conflict",
     "Context",
     "DamagedDatabase",
+    "Difference",
     "Entry",
+    "Explanation",
+    "Fact",
     "Fitted",
+    "Found",
     "Frame",
     "Heading",
     "InvalidMessage",
@@ -93,6 +102,7 @@ __all__ = [
     "KeyRefused",
     "KeyReused",
     "LeaseLost",
+    "Mark",
     "MissingExtra",
     "NewerDatabase",
     "NotFound",
@@ -100,6 +110,7 @@ __all__ = [
     "PinsFull",
     "Policy",
     "Prepared",
+    "Pressure",
     "Prices",
     "ProviderBusy",
     "ProviderDown",

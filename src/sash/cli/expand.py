@@ -13,6 +13,7 @@ from sash.cli.options import STORED, from_settings, settings_of
 from sash.cli.screen import screen
 from sash.cli.stored import stored_thread
 from sash.cli.subject import THREAD, located, reading_options, subject_argument, take_reading
+from sash.core.frame import place_of
 from sash.errors import UnknownHandle
 from sash.transcripts import Entry, open_transcript
 from sash.window import excerpt, text_of
@@ -52,13 +53,11 @@ def expand(subject: str, handle: str, lines: str | None, grep: str | None, raw: 
 
 
 def _whole(handle: str, entries: Iterator[Entry]) -> str:
+    position, place = place_of(handle)
     try:
-        position, place = map(int, handle.split("."))
-        if min(position, place) < 0:
-            raise IndexError(handle)  # noqa: TRY301 - from the end is no handle either
         entry = next(islice(entries, position, None))
         return text_of(entry.message.blocks[place])
-    except (ValueError, IndexError, StopIteration):
+    except (IndexError, StopIteration):
         raise UnknownHandle(handle) from None
 
 

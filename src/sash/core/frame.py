@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from sash.errors import UnknownHandle
+
 Reason = Literal[
     "start",
     "high mark",
@@ -29,6 +31,14 @@ Reason = Literal[
 def handle_of(message: int, block: int) -> str:
     """Names a block of the log, so that the whole of it can be asked back."""
     return f"{message}.{block}"
+
+
+def place_of(handle: str) -> tuple[int, int]:
+    """The message and the block that a handle names, whether or not the log has them."""
+    message, _, block = handle.partition(".")
+    if not (message.isascii() and message.isdigit() and block.isascii() and block.isdigit()):
+        raise UnknownHandle(handle)
+    return int(message), int(block)
 
 
 class Shortened(msgspec.Struct, frozen=True, order=True):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from sash.core.explain import Explanation, explain
+from sash.core.frame import place_of
 from sash.errors import UnknownHandle
 from sash.window import Prepared, Report, excerpt, text_of
 from sash.window.prepared import decoded, is_empty
@@ -79,13 +80,11 @@ class Fitted(Prepared):
         return excerpt(self._whole(handle), lines=lines, grep=grep)
 
     def _whole(self, handle: str) -> str:
+        position, place = place_of(handle)
         try:
-            position, place = map(int, handle.split("."))
-            if min(position, place) < 0:
-                raise IndexError(handle)  # noqa: TRY301  (from the end is no handle either)
             listed = items(self._body.listed)
             block = read_list(b"[" + listed[position] + b"]", self._body.wire)[0].blocks[place]
-        except (ValueError, IndexError):
+        except IndexError:
             raise UnknownHandle(handle) from None
         return text_of(block)
 

@@ -17,7 +17,7 @@ from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
-from sash.core.frame import Frame, Reason
+from sash.core.frame import Frame, Reason, place_of
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
 from sash.core.sources import Source
@@ -458,14 +458,14 @@ class Thread:
 
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
+        position, place = place_of(handle)
         try:
-            position, place = map(int, handle.split("."))
             event = self._log.event(position + 1)
-            if min(position, place) < 0 or event.kind != "message":
-                raise IndexError(handle)  # noqa: TRY301  (no such message is no such handle)
-            block = message_of(event).blocks[place]
-        except (ValueError, IndexError, NotFound):
-            raise UnknownHandle(handle) from None
+            block = message_of(event).blocks[place] if event.kind == "message" else None
+        except (IndexError, NotFound):
+            block = None
+        if block is None:
+            raise UnknownHandle(handle)
         return excerpt(text_of(block), lines=lines, grep=grep)
 
     def answer(self, call: object, *, wire: str | None = None) -> str | None:
