@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from sash.store import Entry, Store
-from sash.store.sql import PAGE, PAGE_BYTES
+from sash.store.running import PAGE, PAGE_BYTES
 from tests.store.building import entry, noted, said, slid, thread_of
 
 

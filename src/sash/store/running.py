@@ -7,6 +7,11 @@ from typing import Any, Protocol
 
 from sash.store.stored import Row
 
+PAGE = 1024
+"""Events that are read in one go."""
+PAGE_BYTES = 4_000_000
+"""A page ends with the event that passes this."""
+
 
 class Running(Protocol):
     """A transaction in which statements are run by their names."""

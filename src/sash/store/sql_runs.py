@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,24 +11,13 @@ from sash.errors import KeyReused, LeaseLost, NotFound, ThreadBusy
 from sash.store.names import checked, tenant_name
 from sash.store.running import Running
 from sash.store.runs import NewRun, RunEnd, RunEvent, RunRow
-from sash.store.stored import Row
+from sash.store.stored import LAST, Row
+from sash.store.transactions import Transactions, microseconds
 from sash.store.words import storable
 
-T = TypeVar("T")
 
-LAST_TURN = 2**63 - 1
-
-
-class SqlRuns(ABC):
+class SqlRuns(Transactions):
     """The verbs about runs, as statements in transactions."""
-
-    @abstractmethod
-    def _read(self, tenant: str | None, work: Callable[[Running], T]) -> T:
-        """Run reading work on one snapshot."""
-
-    @abstractmethod
-    def _write(self, tenant: str | None, work: Callable[[Running], T], *, erasing: bool = False) -> T:
-        """Run writing work; returns when it is durable."""
 
     def start_run(self, tenant: str, thread: int, run: NewRun, *, lease_seconds: float) -> RunRow:
         """Begin an answer, alone."""
@@ -129,7 +116,7 @@ class SqlRuns(ABC):
     def runs(self, tenant: str, thread: int, *, first: int = -1, last: int | None = None) -> list[RunRow]:
         """The runs of some turns."""
         tenant_name(tenant)
-        turns = {"first": first, "last": LAST_TURN if last is None else last}
+        turns = {"first": first, "last": LAST if last is None else last}
         found = self._read(tenant, lambda running: running.rows("runs", tenant=tenant, thread=thread, **turns))
         return [run_of(row) for row in found]
 
@@ -179,8 +166,3 @@ def run_of(row: Row) -> RunRow:
         started=started / 1e6,
         ended=None if ended is None else ended / 1e6,
     )
-
-
-def microseconds(seconds: float) -> int:
-    """As the database counts time; rounded up, so that no lease is shorter than it was asked for."""
-    return math.ceil(seconds * 1_000_000)

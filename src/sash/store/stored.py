@@ -16,6 +16,9 @@ from sash.store.words import storable
 
 Row = Sequence[Any]
 
+LAST = 2**63 - 1
+"""Larger than any number of an event."""
+
 
 def checksum(event: Event) -> int:
     """

@@ -16,7 +16,7 @@ from uuid import uuid4
 import psycopg
 
 from sash.store.queries import statements
-from sash.store.sql import PAGE_BYTES
+from sash.store.running import PAGE_BYTES
 from sash.store.stored import Row
 
 

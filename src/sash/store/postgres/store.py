@@ -18,8 +18,8 @@ from sash.store.postgres.schema import migrate, version_of
 from sash.store.queries import migrations
 from sash.store.rows import Health, Matching
 from sash.store.running import Running
-from sash.store.sql import LAST, SqlStore
-from sash.store.stored import Row
+from sash.store.sql import SqlStore
+from sash.store.stored import LAST, Row
 from sash.store.words import holds, places, words
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from sash.store.queries import statements
-from sash.store.sql import PAGE_BYTES
+from sash.store.running import PAGE_BYTES
 from sash.store.stored import Row
 
 
