@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sash.errors import InvalidName, NotFound, SashError, StoreError, ThreadExists
-from sash.store import Entry, Posting, Store
+from sash.store import Entry, Posting, Share, Store
 from sash.store.names import LONGEST
 from tests.store.building import entry, said, slid, texts_of, thread_of
 
@@ -155,7 +155,8 @@ def test_a_thread_has_a_title_that_may_change_and_knows_when_it_was_used(store: 
 
 
 def test_a_thread_may_go_on_numbering_where_another_one_stood(store: Store, tenant: str) -> None:
-    thread = store.create(tenant, "fork", b"{}", after=7)
+    source = thread_of(store, tenant, *"abcdefgh", name="source")
+    thread = store.create(tenant, "fork", b"{}", shares=[Share(source.id, 7)])
     assert thread.last_seq == store.last_seq(tenant, thread.id) == 7
     assert store.append(tenant, thread.id, entry(said("eight")), expected_seq=7).first_seq == 8
     assert [event.seq for event in store.events(tenant, thread.id, since=7)] == [8]

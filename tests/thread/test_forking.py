@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sash.errors import NotFound, ThreadExists
-from sash.store import MemoryStore
+from sash.store import MemoryStore, Store
 from tests.builders import Call, Script, lines, words
 from tests.thread.speaking import numbers, opened, say, talk
 
@@ -79,6 +79,65 @@ def test_a_fork_has_the_pins_facts_and_marks_of_its_place() -> None:
     fork.rewind("here")
     assert numbers(fork, "live") == [1, 2]
     assert fork.verify().ok
+
+
+@pytest.mark.parametrize("first", ["parent", "fork"])
+def test_a_fork_lives_on_when_its_thread_is_deleted(store: Store, tenant: str, first: str) -> None:
+    thread = opened(store, tenant=tenant)
+    say(thread, Script().user("the lighthouse").assistant("", Call("a")).results(("a", lines(300))).assistant("ok"))
+    talk(thread, 12)
+    thread.mark("here")
+    fork = thread.fork("other")
+    fork.append({"role": "user", "content": "another way"})
+    last = fork.fork("last")
+    last.append({"role": "user", "content": "a third way"})
+    before = {name: opened(store, name=name, tenant=tenant).prepared().body for name in ("other", "last")}
+    thread.append({"role": "user", "content": "the parent alone"})
+    for gone in (thread, fork) if first == "parent" else (fork, thread):
+        store.delete(tenant, gone.id)
+        with pytest.raises(NotFound):
+            gone.request()
+        with pytest.raises(NotFound):
+            gone.events()
+    left = opened(store, name="last", tenant=tenant)
+    assert left.prepared().body == before["last"]
+    assert left.expand("2.0") == lines(300)
+    assert [found.seq for found in left.search("lighthouse")] == [1]
+    assert left.search("alone") == ()
+    assert len(left.turns()) == 15
+    assert left.verify().ok
+    talk(left, 3)
+    left.rewind("here")
+    left.undo()
+    deeper = left.fork()
+    assert deeper.prepared().body == left.prepared().body
+    assert deeper.verify().ok
+    assert left.verify().ok
+    store.delete_tenant(tenant)
+    assert store.search(tenant, "lighthouse") == []
+
+
+def test_what_is_redacted_is_gone_from_all_that_share_it(store: Store, tenant: str) -> None:
+    thread = opened(store, tenant=tenant)
+    thread.append({"role": "user", "content": "my password is rosebud, do not forget rosebud"})
+    talk(thread, 12)
+    fork, early = thread.fork("other"), thread.fork("early", at=0)
+    talk(fork, 2)
+    last = fork.fork("last")
+    talk(last, 2)
+    assert "rosebud" in str(last._tail.current().checkpoint())
+    held = opened(store, name="other", tenant=tenant)
+    held.request()
+    last.redact(1)
+    for name in ("t", "other", "last"):
+        one = opened(store, name=name, tenant=tenant)
+        assert "rosebud" not in str(one._tail.current().checkpoint())
+        assert "rosebud" not in str(one.request())
+        assert one.search("rosebud") == ()
+        assert one.frames()[-1].reason == "redact"
+        assert one.verify().ok
+    assert "rosebud" not in str(held.request())
+    assert early.seq == 0
 
 
 def test_mistakes_are_refused() -> None:

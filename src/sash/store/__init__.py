@@ -14,6 +14,7 @@ from sash.store.rows import (
     Lease,
     Matching,
     Posting,
+    Share,
     ThreadRow,
     Trouble,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "RunEvent",
     "RunRow",
     "RunStatus",
+    "Share",
     "Store",
     "ThreadRow",
     "Trouble",

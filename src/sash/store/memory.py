@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
 
@@ -12,6 +12,7 @@ import msgspec
 
 from sash.core.event import Event
 from sash.errors import Conflict, KeyReused, LeaseLost, NotFound, StoreError, StoreUnavailable, ThreadExists
+from sash.store.checkpoints import superfluous
 from sash.store.memory_runs import MemoryRuns
 from sash.store.names import checked, said_at, tenant_name
 from sash.store.rows import (
@@ -26,6 +27,7 @@ from sash.store.rows import (
     Lease,
     Matching,
     Posting,
+    Share,
     ThreadRow,
     Trouble,
 )
@@ -51,10 +53,22 @@ class _Thread:
         self.order: list[int] = []
         """Of each event, its place among all events of the store: what is newer is found first."""
         self.frames: list[FrameRow] = []
-        self.checkpoint: tuple[int, bytes] | None = None
+        self.checkpoints: dict[int, bytes] = {}
+        """By the event each was written after, oldest first."""
         self.postings: list[Posting] = []
         self.once: dict[str, tuple[bytes, Appended]] = {}
         self.work: _Work | None = None
+        self.shares: Sequence[Share] = ()
+        """What it has of others."""
+
+    def cut(self, until: int) -> None:
+        """Forget what was said after an event."""
+        kept = max(0, until - self.after)
+        del self.log[kept:], self.order[kept:]
+        self.frames = [frame for frame in self.frames if frame.after_seq <= until]
+        self.checkpoints = {seq: body for seq, body in self.checkpoints.items() if seq <= until}
+        self.postings = [posting for posting in self.postings if posting.seq <= until]
+        self.row = msgspec.structs.replace(self.row, last_seq=until)
 
 
 class MemoryStore(MemoryRuns):
@@ -64,20 +78,22 @@ class MemoryStore(MemoryRuns):
         super().__init__()
         self._lock = RLock()
         self._threads: dict[tuple[str, int], _Thread] = {}
+        self._trunks: dict[tuple[str, int], _Thread] = {}
+        """What is left of deleted threads, because forks begin with it."""
         self._keys: dict[bytes, ApiKey] = {}
         self._lessons: dict[tuple[str, str], bytes] = {}
         self._notes: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._last_id = self._last_order = 0
         self._closed = False
 
-    def _of(self, tenant: str, thread: int) -> _Thread:
+    def _of(self, tenant: str, thread: int, *, shared: bool = False) -> _Thread:
         tenant_name(tenant)
         if self._closed:
             raise StoreUnavailable("memory:", "it was closed")
-        try:
-            return self._threads[tenant, thread]
-        except KeyError:
-            raise NotFound("thread", thread) from None
+        kept = self._threads.get((tenant, thread)) or (self._trunks.get((tenant, thread)) if shared else None)
+        if kept is None:
+            raise NotFound("thread", thread)
+        return kept
 
     def _check_thread(self, tenant: str, thread: int) -> None:
         self._of(tenant, thread)
@@ -90,15 +106,21 @@ class MemoryStore(MemoryRuns):
         named = (kept for (owner, _), kept in self._threads.items() if owner == tenant and kept.row.name == name)
         return next(named, None)
 
-    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None, after: int = 0) -> ThreadRow:
+    def create(
+        self, tenant: str, name: str, setup: bytes, *, at: float | None = None, shares: Sequence[Share] = ()
+    ) -> ThreadRow:
         """A new, empty thread."""
         with self._lock:
             if self._named(tenant, name) is not None:
                 raise ThreadExists(name)
+            for share in shares:
+                if self._of(tenant, share.thread, shared=True).row.last_seq < share.until:
+                    raise NotFound("thread", share.thread)
             self._last_id += 1
-            now = time.time()
+            now, after = time.time(), shares[-1].until if shares else 0
             row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at, last_seq=after, created=now, updated=now)
-            self._threads[tenant, row.id] = _Thread(row, setup)
+            self._threads[tenant, row.id] = made = _Thread(row, setup)
+            made.shares = shares
             return row
 
     def find(self, tenant: str, name: str) -> ThreadRow | None:
@@ -133,9 +155,40 @@ class MemoryStore(MemoryRuns):
     def delete(self, tenant: str, thread: int) -> None:
         """Forget the thread with all that belongs to it."""
         with self._lock:
-            self._of(tenant, thread)
+            kept = self._of(tenant, thread)
             del self._threads[tenant, thread]
             self._forget_runs(tenant, thread)
+            self._trunks[tenant, thread] = kept
+            kept.setup, kept.work = b"", None
+            kept.once.clear()
+            for left in (thread, *(share.thread for share in kept.shares)):
+                self._let_go(tenant, left)
+
+    def _let_go(self, tenant: str, thread: int) -> None:
+        """Of what is left of a thread nothing stays but what forks begin with."""
+        trunk = self._trunks.get((tenant, thread))
+        if trunk is None:
+            return
+        shared = [until for _, until in self._sharing(tenant, thread)]
+        if shared:
+            trunk.cut(max(shared))
+        else:
+            del self._trunks[tenant, thread]
+
+    def _sharing(self, tenant: str, thread: int) -> list[tuple[int, int]]:
+        """The forks of a thread, and up to which event each shares it."""
+        return [
+            (number, share.until)
+            for (owner, number), kept in self._threads.items()
+            for share in kept.shares
+            if owner == tenant and share.thread == thread
+        ]
+
+    def forks(self, tenant: str, thread: int, seq: int) -> list[int]:
+        """The threads that share this event."""
+        tenant_name(tenant)
+        with self._lock:
+            return sorted(fork for fork, until in self._sharing(tenant, thread) if until >= seq)
 
     def delete_tenant(self, tenant: str) -> int:
         """Forget all of a tenant."""
@@ -146,8 +199,7 @@ class MemoryStore(MemoryRuns):
             self._notes = {of: kept for of, kept in self._notes.items() if of[0] != tenant}
             gone = [place for place in self._threads if place[0] == tenant]
             for place in gone:
-                del self._threads[place]
-                self._forget_runs(*place)
+                self.delete(*place)
             return len(gone)
 
     def append(
@@ -183,7 +235,9 @@ class MemoryStore(MemoryRuns):
         self._last_order += len(events)
         kept.frames += entry.frames
         if entry.checkpoint is not None:
-            kept.checkpoint = last, entry.checkpoint
+            kept.checkpoints[last] = entry.checkpoint
+            for seq in superfluous(kept.checkpoints, last):
+                del kept.checkpoints[seq]
         kept.postings += entry.postings
         kept.row = msgspec.structs.replace(
             kept.row,
@@ -208,10 +262,11 @@ class MemoryStore(MemoryRuns):
         since: int = 0,
         until: int | None = None,
         kinds: Collection[str] | None = None,
+        shared: bool = False,
     ) -> Iterator[Event]:
         """The events of a log."""
         with self._lock:
-            kept = self._of(tenant, thread)
+            kept = self._of(tenant, thread, shared=shared)
             log, after = kept.log, kept.after
             last = len(log) if until is None else min(until - after, len(log))
         for position in range(max(0, since - after), max(0, last)):
@@ -219,19 +274,27 @@ class MemoryStore(MemoryRuns):
             if kinds is None or event.kind in kinds:
                 yield event
 
-    def events_of_turns(self, tenant: str, thread: int, turns: Collection[int]) -> Iterator[Event]:
+    def events_of_turns(
+        self, tenant: str, thread: int, turns: Collection[int], *, shared: bool = False
+    ) -> Iterator[Event]:
         """All events of some turns, in the order of the log."""
-        return (event for event in self.events(tenant, thread) if event.turn in turns)
+        return (event for event in self.events(tenant, thread, shared=shared) if event.turn in turns)
 
     def last_seq(self, tenant: str, thread: int) -> int:
         """Number of the newest event."""
         return self.thread(tenant, thread).last_seq
 
-    def frames(self, tenant: str, thread: int, *, since: int = 0) -> Iterator[FrameRow]:
+    def frames(self, tenant: str, thread: int, *, since: int = 0, shared: bool = False) -> Iterator[FrameRow]:
         """The frames of a thread, oldest first."""
         with self._lock:
-            frames = self._of(tenant, thread).frames[:]
+            frames = self._of(tenant, thread, shared=shared).frames[:]
         yield from frames[bisect_left(frames, since, key=lambda frame: frame.number) :]
+
+    def frames_back(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> Iterator[FrameRow]:
+        """The frames of a thread, newest first."""
+        with self._lock:
+            frames = self._of(tenant, thread, shared=shared).frames[:]
+        yield from reversed(frames[: bisect_right(frames, until, key=lambda frame: frame.after_seq)])
 
     def head(self, tenant: str, thread: int, *, at: int | None = None) -> Head:
         """Newest frame and checkpoint."""
@@ -240,27 +303,39 @@ class MemoryStore(MemoryRuns):
             last_seq = kept.row.last_seq
             made = bisect_right(kept.frames, last_seq if at is None else at, key=lambda frame: frame.after_seq)
             frame = kept.frames[made - 1] if made else None
-            if kept.checkpoint is None or at is not None:
+            if not kept.checkpoints or at is not None:
                 return Head(last_seq=last_seq, frame=frame)
-            seq, checkpoint = kept.checkpoint
+            seq, checkpoint = next(reversed(kept.checkpoints.items()))
             return Head(last_seq=last_seq, frame=frame, checkpoint=checkpoint, checkpoint_seq=seq)
+
+    def checkpoints(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> list[int]:
+        """After which events a checkpoint is kept, newest first."""
+        with self._lock:
+            return [seq for seq in reversed(self._of(tenant, thread, shared=shared).checkpoints) if seq <= until]
+
+    def checkpoint(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """The one that was written after this event."""
+        with self._lock:
+            kept = self._threads.get((tenant, thread)) or self._trunks.get((tenant, thread))
+            return None if kept is None else kept.checkpoints.get(seq)
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """Body and words give way to a tombstone."""
         with self._lock:
-            kept = self._of(tenant, thread)
+            kept = self._of(tenant, thread, shared=True)
             place = seq - kept.after - 1
             if not 0 <= place < len(kept.log):
                 raise NotFound("event", seq)
             self._forget_runs(tenant, thread, kept.log[place].turn)
             kept.log[place] = msgspec.structs.replace(kept.log[place], body=tombstone, text="")
             kept.postings = [posting for posting in kept.postings if posting.seq != seq]
-            kept.checkpoint = None
+            for derived in (kept, *(self._threads[tenant, fork] for fork in self.forks(tenant, thread, seq))):
+                derived.checkpoints = {after: body for after, body in derived.checkpoints.items() if after < seq}
 
-    def postings(self, tenant: str, thread: int, terms: Collection[str]) -> list[Posting]:
+    def postings(self, tenant: str, thread: int, terms: Collection[str], *, shared: bool = False) -> list[Posting]:
         """Where these terms stand."""
         with self._lock:
-            found = [posting for posting in self._of(tenant, thread).postings if posting.term in terms]
+            found = [posting for posting in self._of(tenant, thread, shared=shared).postings if posting.term in terms]
         return sorted(found, key=lambda posting: (posting.term, posting.seq))
 
     def claim_due_summary(self, tenant: str | None, *, lease_seconds: float, turns: int = 1) -> Lease | None:
@@ -387,14 +462,20 @@ class MemoryStore(MemoryRuns):
         wanted = phrases(text, match)
         found: list[tuple[int, Found]] = []
         with self._lock:
-            for (owner, number), kept in self._threads.items():
+            for (owner, number), kept in (*self._threads.items(), *self._trunks.items()):
                 if owner != tenant or thread not in (None, number) or not wanted:
                     continue
                 for order, event in zip(kept.order, kept.log, strict=True):
                     if holds(event.text, wanted, match):
-                        found.append((order, _found(kept.row, event)))
+                        found.append((order, _found(self._whose(kept.row, event), event)))
         found.sort(key=lambda pair: pair[0], reverse=True)
         return [one for _, one in found[:limit]]
+
+    def _whose(self, row: ThreadRow, event: Event) -> ThreadRow:
+        """The thread itself, or the oldest fork that begins with what is left of it."""
+        if (row.tenant, row.id) in self._threads:
+            return row
+        return self._threads[row.tenant, self.forks(row.tenant, row.id, event.seq)[0]].row
 
     def health(self) -> Health:
         """There is not much that could be wrong with it."""
@@ -410,6 +491,7 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             self._closed = True
             self._threads.clear()
+            self._trunks.clear()
 
 
 def _outcome(kept: _Thread, key: Key) -> Appended | None:

@@ -9,7 +9,7 @@ used from many threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from sash.store.rows import (
     Lease,
     Matching,
     Posting,
+    Share,
     ThreadRow,
     Trouble,
 )
@@ -35,11 +36,13 @@ from sash.store.runs import Runs
 class Store(Runs, Protocol):
     """Where threads live. `tests/store` is the specification: it runs on every store."""
 
-    def create(self, tenant: str, name: str, setup: bytes, *, at: float | None = None, after: int = 0) -> ThreadRow:
+    def create(
+        self, tenant: str, name: str, setup: bytes, *, at: float | None = None, shares: Sequence[Share] = ()
+    ) -> ThreadRow:
         """
         A new, empty thread; `ThreadExists` where the name is taken.
 
-        Its events are numbered from `after` on: those up to it are another thread's.
+        A fork `shares` what other threads said before it: its own events are numbered from the last of these on.
         """
 
     def find(self, tenant: str, name: str) -> ThreadRow | None:
@@ -58,7 +61,14 @@ class Store(Runs, Protocol):
         """What the thread was created with."""
 
     def delete(self, tenant: str, thread: int) -> None:
-        """Forget the thread with all that belongs to it, also what a search would find."""
+        """
+        Forget the thread with all that belongs to it, also what a search would find.
+
+        What forks begin with is theirs too: it stays with them, and goes with the last of them.
+        """
+
+    def forks(self, tenant: str, thread: int, seq: int) -> list[int]:
+        """The threads that begin with what this one said, and share this event."""
 
     def delete_tenant(self, tenant: str) -> int:
         """Forget all of a tenant, its API keys too. How many threads that were."""
@@ -84,25 +94,41 @@ class Store(Runs, Protocol):
         since: int = 0,
         until: int | None = None,
         kinds: Collection[str] | None = None,
+        shared: bool = False,
     ) -> Iterator[Event]:
-        """The events after number `since`, up to and with `until`; read as they are asked for, never all at once."""
+        """
+        The events after number `since`, up to and with `until`; read as they are asked for, never all at once.
 
-    def events_of_turns(self, tenant: str, thread: int, turns: Collection[int]) -> Iterator[Event]:
+        With `shared`, here and in what follows, also of a thread that was deleted, as far as forks begin with it.
+        """
+
+    def events_of_turns(
+        self, tenant: str, thread: int, turns: Collection[int], *, shared: bool = False
+    ) -> Iterator[Event]:
         """All events of some turns, in the order of the log."""
 
     def last_seq(self, tenant: str, thread: int) -> int:
         """Number of the newest event, 0 before the first."""
 
-    def frames(self, tenant: str, thread: int, *, since: int = 0) -> Iterator[FrameRow]:
+    def frames(self, tenant: str, thread: int, *, since: int = 0, shared: bool = False) -> Iterator[FrameRow]:
         """The frames with a number of at least `since`, oldest first."""
+
+    def frames_back(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> Iterator[FrameRow]:
+        """The frames that were made up to some event, newest first."""
 
     def head(self, tenant: str, thread: int, *, at: int | None = None) -> Head:
         """Newest frame and checkpoint, as of one moment; with `at` the frame in force after that event."""
 
+    def checkpoints(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> list[int]:
+        """After which events, up to some event, a checkpoint is kept; newest first."""
+
+    def checkpoint(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """The one that was written after this event, where it is kept."""
+
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """The one update: body and words give way to a tombstone, and what was derived from them is dropped."""
 
-    def postings(self, tenant: str, thread: int, terms: Collection[str]) -> list[Posting]:
+    def postings(self, tenant: str, thread: int, terms: Collection[str], *, shared: bool = False) -> list[Posting]:
         """Where these terms stand, by term and number."""
 
     def claim_due_summary(self, tenant: str | None, *, lease_seconds: float, turns: int = 1) -> Lease | None:

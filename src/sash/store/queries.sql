@@ -21,6 +21,10 @@ WHERE tenant = :tenant AND id = :thread;
 -- name: thread_end
 SELECT id, last_seq FROM thread WHERE tenant = :tenant AND id = :thread;
 
+-- name: shared_end
+SELECT id, last_seq FROM thread WHERE tenant = :tenant AND id = :thread
+UNION ALL SELECT id, last_seq FROM trunk WHERE tenant = :tenant AND id = :thread;
+
 -- name: threads
 SELECT id, tenant, name, said_at, last_seq, boundary, covered, ahead, title, made_us, last_us FROM thread
 WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
@@ -28,14 +32,16 @@ WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
 -- name: setup
 SELECT body FROM setup WHERE tenant = :tenant AND thread = :thread;
 
+-- Of a thread all of it, or all after some event.
+
 -- name: delete_log
-DELETE FROM log WHERE tenant = :tenant AND thread = :thread;
+DELETE FROM log WHERE tenant = :tenant AND thread = :thread AND seq > :after;
 
 -- name: delete_frames
-DELETE FROM frame WHERE tenant = :tenant AND thread = :thread;
+DELETE FROM frame WHERE tenant = :tenant AND thread = :thread AND after_seq > :after;
 
--- name: delete_checkpoint
-DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread;
+-- name: delete_checkpoints
+DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq > :after;
 
 -- name: delete_setup
 DELETE FROM setup WHERE tenant = :tenant AND thread = :thread;
@@ -44,13 +50,38 @@ DELETE FROM setup WHERE tenant = :tenant AND thread = :thread;
 DELETE FROM once WHERE tenant = :tenant AND thread = :thread;
 
 -- name: delete_postings
-DELETE FROM posting WHERE tenant = :tenant AND thread = :thread;
+DELETE FROM posting WHERE tenant = :tenant AND thread = :thread AND seq > :after;
 
 -- name: delete_lease
 DELETE FROM lease WHERE tenant = :tenant AND thread = :thread;
 
 -- name: delete_thread
 DELETE FROM thread WHERE tenant = :tenant AND id = :thread RETURNING id;
+
+-- name: add_fork
+INSERT INTO fork (tenant, source, thread, until_seq) VALUES (:tenant, :source, :thread, :until);
+
+-- name: delete_fork
+DELETE FROM fork WHERE tenant = :tenant AND thread = :thread;
+
+-- name: shared_until
+SELECT max(until_seq) FROM fork WHERE tenant = :tenant AND source = :thread;
+
+-- name: forks
+SELECT thread FROM fork WHERE tenant = :tenant AND source = :thread AND until_seq >= :seq ORDER BY thread;
+
+-- name: trunks_of
+SELECT trunk.id, trunk.last_seq FROM fork JOIN trunk ON trunk.tenant = fork.tenant AND trunk.id = fork.source
+WHERE fork.tenant = :tenant AND fork.thread = :thread ORDER BY trunk.id;
+
+-- name: add_trunk
+INSERT INTO trunk (tenant, id, last_seq) VALUES (:tenant, :thread, :until);
+
+-- name: cut_trunk
+UPDATE trunk SET last_seq = :until WHERE tenant = :tenant AND id = :thread;
+
+-- name: delete_trunk
+DELETE FROM trunk WHERE tenant = :tenant AND id = :thread;
 
 -- name: delete_keys
 DELETE FROM api_key WHERE tenant = :tenant;
@@ -76,7 +107,10 @@ INSERT INTO frame (tenant, thread, number, after_seq, body) VALUES (:tenant, :th
 
 -- name: put_checkpoint
 INSERT INTO checkpoint (thread, tenant, after_seq, body) VALUES (:thread, :tenant, :after_seq, :body)
-ON CONFLICT (tenant, thread) DO UPDATE SET after_seq = excluded.after_seq, body = excluded.body;
+ON CONFLICT (tenant, thread, after_seq) DO UPDATE SET body = excluded.body;
+
+-- name: drop_checkpoint
+DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
 
 -- name: add_posting
 INSERT INTO posting (tenant, thread, term, seq, count) VALUES (:tenant, :thread, :term, :seq, :count);
@@ -96,8 +130,26 @@ WHERE tenant = :tenant AND thread = :thread AND number >= :since ORDER BY number
 SELECT number, after_seq, body FROM frame
 WHERE tenant = :tenant AND thread = :thread AND after_seq <= :at ORDER BY after_seq DESC, number DESC LIMIT 1;
 
+-- name: frames_back
+SELECT number, after_seq, body FROM frame
+WHERE tenant = :tenant AND thread = :thread AND (after_seq, number) < (:after_seq, :number)
+ORDER BY after_seq DESC, number DESC LIMIT :limit;
+
+-- name: newest_checkpoint
+SELECT after_seq, body FROM checkpoint WHERE tenant = :tenant AND thread = :thread ORDER BY after_seq DESC LIMIT 1;
+
 -- name: checkpoint
-SELECT after_seq, body FROM checkpoint WHERE tenant = :tenant AND thread = :thread;
+SELECT body FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
+
+-- name: checkpoints
+SELECT after_seq FROM checkpoint
+WHERE tenant = :tenant AND thread = :thread AND after_seq <= :until ORDER BY after_seq DESC;
+
+-- They may hold the words too, also those of the threads that begin with them; the fold makes them anew.
+-- name: redact_checkpoints
+DELETE FROM checkpoint WHERE tenant = :tenant AND after_seq >= :seq AND (thread = :thread OR thread IN (
+    SELECT fork.thread FROM fork WHERE fork.tenant = :tenant AND fork.source = :thread AND fork.until_seq >= :seq
+));
 
 -- name: redact
 UPDATE log SET body = :tombstone, text = '', checksum = :checksum

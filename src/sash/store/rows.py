@@ -36,6 +36,13 @@ class ThreadRow(msgspec.Struct, frozen=True, kw_only=True):
     """When its newest event was stored."""
 
 
+class Share(msgspec.Struct, frozen=True):
+    """What a fork has of another thread's log: its events up to and with one of them."""
+
+    thread: int
+    until: int
+
+
 class FrameRow(msgspec.Struct, frozen=True, kw_only=True):
     """A frame and the event it was made after."""
 
@@ -60,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[FrameRow, ...] = ()
     """The frames that the events lead to."""
     checkpoint: bytes | None = None
-    """The fold's state at the last frame; takes the place of the one before."""
+    """The fold's state after the last event; of the older ones some stay, the further back the fewer."""
     postings: tuple[Posting, ...] = ()
     covered: int | None = None
     """From now on the summary covers the turns before this number; None: as before."""

@@ -11,12 +11,16 @@ import msgspec
 
 from sash.core.event import Event
 from sash.errors import Conflict, DamagedDatabase, KeyReused, NotFound
+from sash.store.checkpoints import superfluous
 from sash.store.names import checked, tenant_name
 from sash.store.rows import Appended, Entry, Found, FrameRow, Head, Key, Matching, Posting
 from sash.store.running import PAGE, Running
 from sash.store.stored import LAST, Row, checksum, event_of, frame_of, stored_term, values_of, values_of_posting
 from sash.store.transactions import Transactions, end_of
 from sash.store.words import phrases
+
+FEW = 32
+"""Frames that are read in one go by who looks for a recent one."""
 
 
 class _Boundary(msgspec.Struct):
@@ -33,8 +37,8 @@ class SqlLog(Transactions):
         """Store an event and let searches find it."""
 
     @abstractmethod
-    def _drop_words(self, run: Running, tenant: str, thread: int, seq: int | None) -> None:
-        """Let searches find an event, or any of a thread, no more. Comes before the event is changed."""
+    def _drop_words(self, run: Running, tenant: str, thread: int, *, after: int, until: int = LAST) -> None:
+        """Let searches find the events of a stretch no more. Comes before the events are changed."""
 
     @abstractmethod
     def _found(self, run: Running, wanted: list[list[str]], match: Matching, values: dict[str, Any]) -> list[Row]:
@@ -89,6 +93,9 @@ class SqlLog(Transactions):
             run.run("add_frame", **at, number=frame.number, after_seq=frame.after_seq, body=frame.body)
         if entry.checkpoint is not None:
             run.run("put_checkpoint", **at, after_seq=last_seq, body=entry.checkpoint)
+            kept = [seq for (seq,) in run.rows("checkpoints", **at, until=last_seq)]
+            for seq in superfluous(kept, last_seq):
+                run.run("drop_checkpoint", **at, after_seq=seq)
         if entry.postings:
             run.many("add_posting", [{**at, **values_of_posting(posting)} for posting in entry.postings])
         if key is not None:
@@ -115,6 +122,7 @@ class SqlLog(Transactions):
         since: int = 0,
         until: int | None = None,
         kinds: Collection[str] | None = None,
+        shared: bool = False,
     ) -> Iterator[Event]:
         """The events of a log, read page by page: no reader stands in the way of a checkpoint for long."""
         tenant_name(tenant)
@@ -124,16 +132,23 @@ class SqlLog(Transactions):
         if kinds is not None:
             statement = "kinds" if "message" in kinds else "rest"
             values["kinds"] = self._of_kinds(kinds)
-        return self._pages(statement, tenant, thread, since, values)
+        return self._pages(statement, tenant, thread, since, values, shared=shared)
 
-    def events_of_turns(self, tenant: str, thread: int, turns: Collection[int]) -> Iterator[Event]:
+    def events_of_turns(
+        self, tenant: str, thread: int, turns: Collection[int], *, shared: bool = False
+    ) -> Iterator[Event]:
         """All events of some turns, in the order of the log."""
         tenant_name(tenant)
         # A turn may take in events long after the next one began, so the turns are merged by number.
-        wanted = [self._pages("events_of_turn", tenant, thread, 0, {"turn": turn}) for turn in sorted(set(turns))]
+        wanted = [
+            self._pages("events_of_turn", tenant, thread, 0, {"turn": turn}, shared=shared)
+            for turn in sorted(set(turns))
+        ]
         return _merged(wanted)
 
-    def _pages(self, statement: str, tenant: str, thread: int, since: int, values: dict[str, Any]) -> Iterator[Event]:
+    def _pages(
+        self, statement: str, tenant: str, thread: int, since: int, values: dict[str, Any], *, shared: bool
+    ) -> Iterator[Event]:
         whole, first = statement == "events", True
         while True:
             asked = {**values, "tenant": tenant, "thread": thread, "since": since, "limit": PAGE}
@@ -142,7 +157,7 @@ class SqlLog(Transactions):
                 run: Running, asked: dict[str, Any] = asked, look: bool = whole or first
             ) -> tuple[list[Row], bool, Row | None]:
                 page, ends = run.page(statement, **asked)
-                return page, ends, end_of(run, tenant, thread) if ends and look else None
+                return page, ends, end_of(run, tenant, thread, shared=shared) if ends and look else None
 
             page, ends, row = self._read(tenant, work)
             for position, stored in enumerate(page, since + 1):
@@ -167,18 +182,30 @@ class SqlLog(Transactions):
         last_seq: int = self._read(tenant, lambda run: end_of(run, tenant, thread))[1]
         return last_seq
 
-    def frames(self, tenant: str, thread: int, *, since: int = 0) -> Iterator[FrameRow]:
+    def frames(self, tenant: str, thread: int, *, since: int = 0, shared: bool = False) -> Iterator[FrameRow]:
         """The frames of a thread, oldest first."""
         tenant_name(tenant)
+        self._read(tenant, lambda run: end_of(run, tenant, thread, shared=shared))
         while True:
             page = self._ask("frames", tenant=tenant, thread=thread, since=since, limit=PAGE)
-            if not page:
-                self.last_seq(tenant, thread)
             for row in page:
                 yield frame_of(row)
             if len(page) < PAGE:
                 return
             since = page[-1][0] + 1
+
+    def frames_back(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> Iterator[FrameRow]:
+        """The frames of a thread, newest first."""
+        tenant_name(tenant)
+        self._read(tenant, lambda run: end_of(run, tenant, thread, shared=shared))
+        before = {"after_seq": until, "number": LAST}
+        while True:
+            page = self._ask("frames_back", tenant=tenant, thread=thread, limit=FEW, **before)
+            for row in page:
+                yield frame_of(row)
+            if len(page) < FEW:
+                return
+            before = {"after_seq": page[-1][1], "number": page[-1][0]}
 
     def head(self, tenant: str, thread: int, *, at: int | None = None) -> Head:
         """Newest frame and checkpoint, as of one moment."""
@@ -188,12 +215,28 @@ class SqlLog(Transactions):
             last_seq = end_of(run, tenant, thread)[1]
             frames = run.rows("frame_at", tenant=tenant, thread=thread, at=last_seq if at is None else at)
             frame = frame_of(frames[0]) if frames else None
-            kept = run.rows("checkpoint", tenant=tenant, thread=thread) if at is None else []
+            kept = run.rows("newest_checkpoint", tenant=tenant, thread=thread) if at is None else []
             if not kept:
                 return Head(last_seq=last_seq, frame=frame)
             return Head(last_seq=last_seq, frame=frame, checkpoint_seq=kept[0][0], checkpoint=kept[0][1])
 
         return self._read(tenant, work)
+
+    def checkpoints(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> list[int]:
+        """After which events a checkpoint is kept, newest first."""
+        tenant_name(tenant)
+
+        def work(run: Running) -> list[int]:
+            end_of(run, tenant, thread, shared=shared)
+            return [seq for (seq,) in run.rows("checkpoints", tenant=tenant, thread=thread, until=until)]
+
+        return self._read(tenant, work)
+
+    def checkpoint(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """The one that was written after this event."""
+        tenant_name(tenant)
+        found = self._ask("checkpoint", tenant=tenant, thread=thread, after_seq=seq)
+        return bytes(found[0][0]) if found else None
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """Body and words give way to a tombstone."""
@@ -201,8 +244,8 @@ class SqlLog(Transactions):
         at = {"tenant": tenant, "thread": thread}
 
         def work(run: Running) -> None:
-            end_of(run, tenant, thread)
-            self._drop_words(run, tenant, thread, seq)
+            end_of(run, tenant, thread, shared=True)
+            self._drop_words(run, tenant, thread, after=seq - 1, until=seq)
             old, _ = run.page("events", **at, since=seq - 1, until=seq, limit=1)
             if not old:
                 raise NotFound("event", seq)
@@ -210,17 +253,16 @@ class SqlLog(Transactions):
             run.run("redact", **at, seq=seq, tombstone=tombstone, checksum=checksum(event))
             run.run("redact_postings", **at, seq=seq)
             run.run("redact_run_events", **at, turn=event.turn)
-            # It may hold the words too; the fold makes it anew.
-            run.run("delete_checkpoint", **at)
+            run.run("redact_checkpoints", **at, seq=seq)
 
         self._write(tenant, work, erasing=True)
 
-    def postings(self, tenant: str, thread: int, terms: Collection[str]) -> list[Posting]:
+    def postings(self, tenant: str, thread: int, terms: Collection[str], *, shared: bool = False) -> list[Posting]:
         """Where these terms stand."""
         tenant_name(tenant)
 
         def work(run: Running) -> list[Posting]:
-            end_of(run, tenant, thread)
+            end_of(run, tenant, thread, shared=shared)
             found = []
             for term in sorted(set(terms)):
                 rows = run.rows("postings", tenant=tenant, thread=thread, term=stored_term(term))

@@ -33,9 +33,9 @@ class Transactions(ABC):
         return self._read(tenant, lambda run: run.rows(statement, tenant=tenant, **values))
 
 
-def end_of(run: Running, tenant: str, thread: int) -> Row:
-    """A thread's number and that of its last event."""
-    found = run.rows("thread_end", tenant=tenant, thread=thread)
+def end_of(run: Running, tenant: str, thread: int, *, shared: bool = False) -> Row:
+    """A thread's number and that of its last event; with `shared` also of what is left of a deleted one."""
+    found = run.rows("shared_end" if shared else "thread_end", tenant=tenant, thread=thread)
     if not found:
         raise NotFound("thread", thread)
     return found[0]

@@ -48,6 +48,14 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
         """What rewinds up to some event have taken out, as a frame says it."""
         return tuple(sorted((gap.after, gap.before) for gap in self.gaps if gap.before <= seq))
 
+    def upto(self, seq: int) -> Edits:
+        """What of it concerns the events up to this one."""
+        return Edits(
+            gaps=tuple(gap for gap in self.gaps if gap.after < seq),
+            undone=frozenset(undone for undone in self.undone if undone <= seq),
+            vetoed=frozenset(vetoed for vetoed in self.vetoed if vetoed <= seq),
+        )
+
     def out(self, seq: int) -> bool:
         """Whether a rewind has taken an event out."""
         return any(seq in gap for gap in self.gaps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sash.errors import NotFound
-from sash.store import Entry, FrameRow, ThreadRow
+from sash.store import Entry, FrameRow, Share, ThreadRow
 from sash.thread.log import Segment
 from sash.thread.origin import Origin
 from sash.thread.tail import Tail
@@ -24,9 +24,11 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
         Segment(segment.thread, segment.after, part[1]) for segment in log.segments if (part := segment.within(0, at))
     )
     replay, _ = tail.folded(until=at)
-    begins = max((frame.number for after, frame in log.frames() if after <= at), default=0)
+    begins = next((frame.number for _, frame in log.frames_back(until=at)), 0)
     replay.window.fold.number_from(begins)
-    row = store.create(log.tenant, name, msgspec.json.encode(Origin(setup=origin.setup, segments=segments)), after=at)
+    made = msgspec.json.encode(Origin(setup=origin.setup, segments=segments))
+    shares = [Share(segment.thread, segment.until or 0) for segment in segments]
+    row = store.create(log.tenant, name, made, shares=shares)
     frame = replay.window.frame
     frames = (FrameRow(number=frame.number, after_seq=at, body=msgspec.json.encode(frame)),) if frame.number else ()
     entry = Entry(events=(), frames=frames, checkpoint=msgspec.json.encode(replay.checkpoint()))

@@ -11,7 +11,7 @@ from sash.core.event import Event
 from sash.core.frame import START, Frame
 from sash.core.message import Message
 from sash.errors import NotFound
-from sash.store import Found, Matching, Store
+from sash.store import Found, Matching, Posting, Store
 from sash.wire import read_list
 
 
@@ -49,7 +49,18 @@ class Log:
         for segment in self.segments:
             part = segment.within(since, until)
             if part is not None:
-                yield from self.store.events(self.tenant, segment.thread, since=part[0], until=part[1], kinds=kinds)
+                yield from self.store.events(
+                    self.tenant,
+                    segment.thread,
+                    since=part[0],
+                    until=part[1],
+                    kinds=kinds,
+                    shared=self._shares(segment),
+                )
+
+    def _shares(self, segment: Segment) -> bool:
+        """Whether it is another thread's; then it stands although that thread may be gone."""
+        return segment.thread != self.thread
 
     def event(self, seq: int) -> Event:
         """One event by its number."""
@@ -59,17 +70,14 @@ class Log:
 
     def turn(self, number: int) -> list[Event]:
         """The messages of a turn."""
-        found: list[Event] = []
-        for segment in self.segments:
-            events = self.store.events_of_turns(self.tenant, segment.thread, [number])
-            found += [event for event in events if event.kind == "message" and segment.within(event.seq - 1, event.seq)]
-        return found
+        return self.turns([number])
 
     def turns(self, numbers: Collection[int]) -> list[Event]:
         """The messages of some turns, in the order of the log."""
         found: list[Event] = []
         for segment in self.segments:
-            events = self.store.events_of_turns(self.tenant, segment.thread, numbers)
+            shared = self._shares(segment)
+            events = self.store.events_of_turns(self.tenant, segment.thread, numbers, shared=shared)
             found += [event for event in events if event.kind == "message" and segment.within(event.seq - 1, event.seq)]
         return found
 
@@ -78,9 +86,40 @@ class Log:
         if since == 0:
             yield 0, START
         for segment in self.segments:
-            for row in self.store.frames(self.tenant, segment.thread, since=since):
+            rows = self.store.frames(self.tenant, segment.thread, since=since, shared=self._shares(segment))
+            for row in rows:
                 if segment.within(row.after_seq - 1, row.after_seq):
                     yield row.after_seq, msgspec.json.decode(row.body, type=Frame)
+
+    def frames_back(self, *, until: int) -> Iterator[tuple[int, Frame]]:
+        """The frames that were made up to some event, newest first, each with the event that it was made after."""
+        for segment in reversed(self.segments):
+            part = segment.within(0, until)
+            if part is not None:
+                end = until if part[1] is None else part[1]
+                shared = self._shares(segment)
+                for row in self.store.frames_back(self.tenant, segment.thread, until=end, shared=shared):
+                    if row.after_seq > segment.after:
+                        yield row.after_seq, msgspec.json.decode(row.body, type=Frame)
+
+    def checkpoints(self, *, until: int) -> Iterator[tuple[int, int]]:
+        """The threads that hold a checkpoint of this log, each with the event it was written after; newest first."""
+        for segment in reversed(self.segments):
+            part = segment.within(segment.after - 1, until)
+            if part is not None or until == segment.after:
+                end = until if part is None or part[1] is None else part[1]
+                shared = self._shares(segment)
+                for seq in self.store.checkpoints(self.tenant, segment.thread, until=end, shared=shared):
+                    if seq >= segment.after:
+                        yield segment.thread, seq
+
+    def postings(self, terms: Collection[str]) -> Iterator[Posting]:
+        """Where these terms stand."""
+        for segment in self.segments:
+            shared = self._shares(segment)
+            for posting in self.store.postings(self.tenant, segment.thread, terms, shared=shared):
+                if not shared or segment.within(posting.seq - 1, posting.seq):
+                    yield posting
 
     def messages(self, positions: Iterable[int]) -> dict[int, Message]:
         """The messages at these positions of the log."""
@@ -102,9 +141,15 @@ class Log:
 
     def redact(self, event: Event, tombstone: bytes) -> None:
         """Puts a tombstone in the place of an event, in the thread that holds it."""
-        for segment in self.segments:
-            if segment.within(event.seq - 1, event.seq):
-                self.store.redact(self.tenant, segment.thread, event.seq, tombstone)
+        self.store.redact(self.tenant, self._holder(event.seq), event.seq, tombstone)
+
+    def others_with(self, seq: int) -> list[int]:
+        """The other threads that have this event: the one that said it, and those that begin with it too."""
+        holder = self._holder(seq)
+        return [thread for thread in (holder, *self.store.forks(self.tenant, holder, seq)) if thread != self.thread]
+
+    def _holder(self, seq: int) -> int:
+        return next(segment.thread for segment in self.segments if segment.within(seq - 1, seq))
 
 
 def messages_of(events: Iterable[Event]) -> Mapping[int, Message]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from sash.core.fold import Fold
-from sash.thread.acts import Marked, act_of
+from sash.errors import NotFound
+from sash.thread.acts import Marked, Rewound, act_of, event_of
 from sash.thread.edits import DECIDING, edits_of
 from sash.thread.log import Log
+from sash.thread.replay import Replay
+from sash.thread.tail import Draft, Tail, drafted
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +36,30 @@ def marks_of(log: Log, *, until: int | None = None) -> tuple[Mark, ...]:
         )
         for event, act in marked
     )
+
+
+def rewound(replay: Replay, seq: int, tail: Tail, label: str | None) -> Draft:
+    """Back to the newest mark, or to the newest with that label."""
+    there = marks_of(tail.log, until=seq)
+    marks = [mark for mark in there if label is None or mark.label == label]
+    if not marks:
+        known = ", ".join(repr(mark.label) for mark in there if mark.label)
+        remedy = f"it has {known}" if known else "set one with `mark`"
+        raise NotFound("mark", "" if label is None else label, remedy)
+    act = Rewound(
+        to=marks[-1].cut,
+        mark=marks[-1].seq,
+        taken=replay.window.fold.placing.taken,
+        frame=replay.window.frame.number + 1,
+    )
+    return tail.refolded(event_of("rewind", act, seq=seq + 1))
+
+
+def marked(replay: Replay, seq: int, label: str) -> Draft:
+    """This place, to be gone back to."""
+    fold = replay.window.fold
+    act, turn = Marked(label, cut_here(fold)), fold.placing.turn
+    return drafted(replay, event_of("mark", act, seq=seq + 1, turn=-1 if turn is None else turn))
 
 
 def cut_here(fold: Fold) -> int | None:

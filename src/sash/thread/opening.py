@@ -12,8 +12,8 @@ from sash.core.sources import Source
 from sash.errors import ThreadExists
 from sash.store import DEFAULT, Store, ThreadRow, open_store
 from sash.thread.acts import Change, change_of
-from sash.thread.origin import Origin, log_of, origin_of
-from sash.thread.thread import Summaries, Thread
+from sash.thread.origin import Origin
+from sash.thread.thread import Summaries, Thread, handle_on
 from sash.window import Setup
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def _worker(store: Store, tenant: str, summarizer: Summarizer | Provider | str) 
 
 def thread_of(store: Store, row: ThreadRow, *, wire: str = "openai-chat", owned: bool = False) -> Thread:
     """A handle on a stored thread."""
-    origin = origin_of(store, row)
-    return Thread(log_of(store, row, origin), origin, name=row.name, wire=wire, owned=owned)
+    return handle_on(store, row, wire=wire, owned=owned)
 
 
 def _created(store: Store, tenant: str, name: str, change: Change) -> ThreadRow:

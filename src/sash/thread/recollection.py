@@ -41,19 +41,11 @@ class StoredMemory:
         """Where the terms stand, less what a rewind has taken out."""
         wanted, edits = tuple(terms), self._edits()
         found = {(one.term, one.position): one for one in self._pending.postings(wanted)}
-        for stored in self._stored(wanted):
+        for stored in self.log.postings(wanted):
             if not edits.out(stored.seq):
                 number, count = unpacked(stored.count)
                 found[stored.term, stored.seq - 1] = Posting(stored.term, stored.seq - 1, number, count)
         return list(found.values())
-
-    def _stored(self, terms: Sequence[str]) -> Iterator[StoredPosting]:
-        *shared, own = self.log.segments
-        for segment in shared:
-            for posting in self.log.store.postings(self.log.tenant, segment.thread, terms):
-                if segment.within(posting.seq - 1, posting.seq):
-                    yield posting
-        yield from self.log.store.postings(self.log.tenant, own.thread, terms)
 
     def remember(self, ranked: Sequence[Ranked]) -> dict[int, Remembered]:
         """The messages that are asked for: those with the words, and those so many messages before or after them."""
@@ -89,7 +81,7 @@ class StoredMemory:
         events = [event for event in self.log.events(kinds={"message"}) if not edits.out(event.seq)]
         said = messages_of(events)
         terms = {event.seq: message_terms(said[event.seq - 1]) for event in events}
-        known = {posting.seq for posting in self._stored([next(iter(found)) for found in terms.values() if found])}
+        known = {posting.seq for posting in self.log.postings([next(iter(found)) for found in terms.values() if found])}
         return tuple(
             posting
             for number, event in enumerate(events)

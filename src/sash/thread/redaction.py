@@ -1,8 +1,13 @@
-"""What stays of a message whose words are removed for good."""
+"""Words that are removed for good: what stays of their message, and what else told of them."""
 
 from __future__ import annotations
 
 from sash.core.message import Block, Message, Opaque, Text, ToolCall, ToolResult, by_sash
+from sash.thread.acts import Redacted, event_of
+from sash.thread.log import Log
+from sash.thread.replay import Replay
+from sash.thread.revisions import emptied, revisions_of
+from sash.thread.tail import Draft, Tail
 from sash.wire import wire_named
 
 GONE = by_sash("redacted")
@@ -24,3 +29,16 @@ def tombstone(message: Message) -> bytes:
     if not blocks or (message.role == "user" and not message.closed()):
         blocks.insert(0, Text(GONE))
     return wire_named(message.wire).write_message(Message(role=message.role, blocks=tuple(blocks)))
+
+
+def retold(replay: Replay, last: int, seq: int, tail: Tail) -> Draft:
+    """What derived from the words that are gone is made anew."""
+    act = Redacted(seq=seq, frame=replay.window.frame.number + 1)
+    return tail.refolded(event_of("redact", act, seq=last + 1))
+
+
+def empty_summaries(log: Log, turn: int) -> None:
+    """Removes what summaries told of a turn."""
+    for summary in revisions_of(log):
+        if summary.first <= turn < summary.end:
+            log.redact(log.event(summary.seq), emptied(summary))

@@ -24,6 +24,8 @@ from sash.window import Setup, Window
 
 CHECKPOINT_EVERY = 128
 """Events after which a checkpoint is written although no frame was made."""
+LAST = 2**63 - 1
+"""Larger than the number of any event."""
 ATTEMPTS = 16
 """How often a write is tried again because somebody else was faster."""
 
@@ -97,15 +99,40 @@ class Tail:
         """What is known may not be what is stored: it is read again when it is needed."""
         self._replay = None
 
-    def folded(self, *, until: int | None = None, then: Event | None = None) -> tuple[Replay, Frame | None]:
-        """The thread folded from its first event on, and the frame that one more event would lead to."""
+    def folded(
+        self, *, until: int | None = None, then: Event | None = None, anew: bool = False
+    ) -> tuple[Replay, Frame | None]:
+        """
+        The thread folded up to some event, and the frame that one more event would lead to.
+
+        Goes on from the newest checkpoint that nothing has changed since; with `anew` from the first event on.
+        """
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
-        replay = Replay(Window(self.origin), self.log.turn, self.memory)
-        for event in self.log.events(until=until):
+        near = None if anew else self._nearest(LAST if until is None else until, deciding, edits)
+        seq, replay = near or (0, Replay(Window(self.origin), self.log.turn, self.memory))
+        for event in self.log.events(since=seq, until=until):
             if edits.stands(event):
                 replay.apply(event, edits)
         return replay, None if then is None else replay.apply(then, edits)
+
+    def refolded(self, event: Event) -> Draft:
+        """A draft of an event after which the log is not simply longer."""
+        replay, frame = self.folded(until=event.seq - 1, then=event)
+        assert frame is not None
+        standing = replay.window.fold.summaries
+        covered = standing[-1].end if standing else 0
+        return Draft(events=(event,), replay=replay, frames=((event.seq, frame),), covered=covered)
+
+    def _nearest(self, until: int, deciding: list[Event], edits: Edits) -> tuple[int, Replay] | None:
+        """The newest checkpoint up to an event that is still what folding gives, and the thread as it stood there."""
+        for thread, seq in self.log.checkpoints(until=until):
+            if edits.upto(seq) == edits_of(event for event in deciding if event.seq <= seq):
+                checkpoint = _decoded(self.log.store.checkpoint(self.log.tenant, thread, seq))
+                replay = None if checkpoint is None else self._from(checkpoint)
+                if replay is not None:
+                    return seq, replay
+        return None
 
     def _load(self) -> Replay:
         known = self._seq
@@ -129,12 +156,16 @@ class Tail:
         news = list(self.log.events(since=seq, until=last))
         if any(event.kind in EDITS for event in news):
             return None
+        replay = self._from(checkpoint)
+        if replay is not None:
+            _applied(replay, news, edits_of(news), seq)
+        return replay
+
+    def _from(self, checkpoint: Checkpoint) -> Replay | None:
+        """The thread as it stood at a checkpoint; None where it was counted in another way than it would be now."""
         messages = self.log.messages(checkpoint.fold.positions())
         replay = Replay.resumed(checkpoint, messages.__getitem__, self.log.turn, self.memory)
-        if replay.counted_by() != checkpoint.counter:
-            return None
-        _applied(replay, news, edits_of(news), seq)
-        return replay
+        return replay if replay.counted_by() == checkpoint.counter else None
 
     def _note(self, news: Iterable[Event]) -> None:
         self.moved = self.moved or any(event.kind in MOVES for event in news)
@@ -201,6 +232,12 @@ class Tail:
             return None
         planned = fold.plan("high mark")
         return planned.frame.boundary if planned is not None and planned.frame.boundary > fold.frame.boundary else 0
+
+
+def drafted(replay: Replay, event: Event) -> Draft:
+    """A draft of one event that says more than was said before it."""
+    frame = replay.apply(event)
+    return Draft(events=(event,), replay=replay, frames=() if frame is None else ((event.seq, frame),))
 
 
 def _applied(replay: Replay, events: Iterable[Event], edits: Edits, seq: int) -> int:

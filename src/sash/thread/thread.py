@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import count
 from threading import Event as Flag
 from threading import RLock
@@ -17,42 +18,40 @@ from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
-from sash.core.frame import Frame, Reason, place_of
+from sash.core.frame import Frame, Reason
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
 from sash.core.sources import Source
 from sash.core.summary import Summary
 from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
-from sash.errors import NotFound, NothingToUndo, PinsFull, UnknownHandle
-from sash.store import Found, Key, Matching, Trouble
+from sash.errors import NotFound
+from sash.store import Found, Key, Matching, Store, ThreadRow, Trouble
 from sash.summarize import Summarizer
 from sash.thread.acts import (
     Change,
     Compacted,
-    Marked,
-    Pinned,
-    Redacted,
     Remembered,
-    Rewound,
-    Undone,
     change_of,
     event_of,
 )
 from sash.thread.edits import DECIDING, edits_of
 from sash.thread.forking import forked
+from sash.thread.handles import block_of
 from sash.thread.log import Log, message_of
-from sash.thread.marks import Mark, cut_here, marks_of
+from sash.thread.marks import Mark, marked, marks_of, rewound
 from sash.thread.origin import Origin, log_of, origin_of
 from sash.thread.past import past_of
-from sash.thread.redaction import tombstone
+from sash.thread.pins import pinned, unpinned
+from sash.thread.redaction import empty_summaries, retold, tombstone
 from sash.thread.replay import Replay
-from sash.thread.revisions import edited, emptied, reverted, revisions_of
+from sash.thread.revisions import edited, reverted, revisions_of
 from sash.thread.saying import Appended, Spoken, is_over, key_of, read_messages, said
 from sash.thread.summarizing import publish, read_thread, write_summary
-from sash.thread.tail import Draft, Make, Tail, Written
+from sash.thread.tail import Draft, Make, Tail, Written, drafted
 from sash.thread.taking import Taken, take
 from sash.thread.tools import Answering, call_of
+from sash.thread.undoing import undone
 from sash.thread.usage import tokens_read
 from sash.thread.verification import Verification, verified
 from sash.window import Context, Prepared, Setup, Window, excerpt, text_of
@@ -198,7 +197,7 @@ class Thread:
                 model=replay.window.choice.model.name,
                 frame=fold.frame.number,
             )
-            return _applied(replay, event_of("usage", report, seq=seq + 1))
+            return drafted(replay, event_of("usage", report, seq=seq + 1))
 
         with self._lock:
             return self._write(make).draft.replay.window.fold.total
@@ -285,7 +284,7 @@ class Thread:
         """
 
         def make(replay: Replay, seq: int) -> Draft:
-            return _applied(replay, event_of("compact", Compacted(reason), seq=seq + 1))
+            return drafted(replay, event_of("compact", Compacted(reason), seq=seq + 1))
 
         with self._lock:
             if dry_run:
@@ -296,66 +295,23 @@ class Thread:
 
     def undo(self) -> Frame:
         """Takes back the newest thing that changed the head of the window: a slide, a rewind, a pin."""
-
-        def make(replay: Replay, seq: int) -> Draft:
-            undoes = self._undoable(seq)
-            act = Undone(undoes=undoes, frame=replay.window.frame.number + 1)
-            return self._refolded(event_of("undo", act, seq=seq + 1))
-
         with self._lock:
-            return _frame(self._write(make))
-
-    def _undoable(self, seq: int) -> int:
-        """The event that led to the newest frame which is still in force."""
-        edits = edits_of(self._log.events(until=seq, kinds=DECIDING))
-        for after, frame in reversed(list(self._log.frames())):
-            taken_back = after in edits.undone or (edits.out(after) and frame.reason != "configure")
-            if frame.number and frame.reason not in ("undo", "redact") and not taken_back:
-                return after
-        raise NothingToUndo(self.name)
+            return _frame(self._write(lambda replay, seq: undone(replay, seq, self._tail, self.name)))
 
     def pin(self, turn: int) -> Frame | None:
         """Keeps a turn in the window; one that had left comes back. `PinsFull` beyond `pin_tokens`."""
-
-        def make(replay: Replay, seq: int) -> Draft:
-            self._standing(turn, replay)
-            fold = replay.window.fold
-            pinned = [replay.turn(number) for number in sorted({*fold.pinned, turn})]
-            if sum(each.tokens for each in pinned) > fold.limits.pins:
-                sizes = {each.number: each.tokens for each in pinned}
-                raise PinsFull(turn=turn, sizes=sizes, limit=fold.limits.pins)
-            return _applied(replay, event_of("pin", Pinned(turn), seq=seq + 1, turn=turn))
-
         with self._lock:
-            return _newest(self._write(make))
+            return _newest(self._write(lambda replay, seq: pinned(replay, seq, turn, self._log)))
 
     def unpin(self, turn: int) -> Frame | None:
         """Lets a turn leave again; one that only its pin has kept leaves at once."""
-
-        def make(replay: Replay, seq: int) -> Draft:
-            if turn not in replay.window.fold.pinned:
-                raise NotFound("pinned turn", turn)
-            return _applied(replay, event_of("unpin", Pinned(turn), seq=seq + 1, turn=turn))
-
         with self._lock:
-            return _newest(self._write(make))
-
-    def _standing(self, turn: int, replay: Replay) -> None:
-        if turn not in replay.window.fold.turns:
-            edits = edits_of(self._log.events(kinds=DECIDING))
-            if turn < 0 or all(edits.out(event.seq) for event in self._log.turn(turn)):
-                raise NotFound("turn", turn)
+            return _newest(self._write(lambda replay, seq: unpinned(replay, seq, turn)))
 
     def mark(self, label: str = "") -> int:
         """Marks this place, so that `rewind` can come back to it. Gives the number of the event."""
-
-        def make(replay: Replay, seq: int) -> Draft:
-            fold = replay.window.fold
-            act, turn = Marked(label, cut_here(fold)), fold.placing.turn
-            return _applied(replay, event_of("mark", act, seq=seq + 1, turn=-1 if turn is None else turn))
-
         with self._lock:
-            return self._write(make).appended.last_seq
+            return self._write(lambda replay, seq: marked(replay, seq, label)).appended.last_seq
 
     def marks(self) -> tuple[Mark, ...]:
         """The marks that can be gone back to, oldest first."""
@@ -368,23 +324,8 @@ class Thread:
         What was said since leaves the window for good, unless that is undone; the log keeps it. A
         mark inside a step goes back to where that step began.
         """
-
-        def make(replay: Replay, seq: int) -> Draft:
-            marks = [mark for mark in marks_of(self._log, until=seq) if label is None or mark.label == label]
-            if not marks:
-                known = ", ".join(repr(mark.label) for mark in marks_of(self._log, until=seq) if mark.label)
-                remedy = f"it has {known}" if known else "set one with `mark`"
-                raise NotFound("mark", "" if label is None else label, remedy)
-            act = Rewound(
-                to=marks[-1].cut,
-                mark=marks[-1].seq,
-                taken=replay.window.fold.placing.taken,
-                frame=replay.window.frame.number + 1,
-            )
-            return self._refolded(event_of("rewind", act, seq=seq + 1))
-
         with self._lock:
-            return _frame(self._write(make))
+            return _frame(self._write(lambda replay, seq: rewound(replay, seq, self._tail, label)))
 
     def fork(self, name: str | None = None, *, at: int | None = None) -> Thread:
         """
@@ -396,8 +337,7 @@ class Thread:
             self._tail.current()
             place = self._tail.seq if at is None else at
             row = forked(self._tail, self._origin, name or self._free_name(place), at=place)
-        origin = origin_of(self.store, row)
-        return Thread(log_of(self.store, row, origin), origin, name=row.name, wire=self.wire)
+        return handle_on(self.store, row, wire=self.wire)
 
     def _free_name(self, at: int) -> str:
         names = (f"{self.name}@{at}{f'.{number}' if number else ''}" for number in count())
@@ -425,7 +365,7 @@ class Thread:
 
         def make(replay: Replay, seq: int) -> Draft:
             recalled = replay.window.setup.policy.recall_tokens
-            draft = _applied(replay, event_of("configure", change, seq=seq + 1))
+            draft = drafted(replay, event_of("configure", change, seq=seq + 1))
             if replay.window.setup.policy.recall_tokens and not recalled:
                 # What was said so far can be found from now on too.
                 draft = msgspec.structs.replace(draft, postings=replay.memory.missing())
@@ -446,7 +386,7 @@ class Thread:
 
         def make(replay: Replay, seq: int) -> Draft:
             turn = replay.window.fold.placing.turn
-            return _applied(replay, event_of("fact", Remembered(text), seq=seq + 1, turn=-1 if turn is None else turn))
+            return drafted(replay, event_of("fact", Remembered(text), seq=seq + 1, turn=-1 if turn is None else turn))
 
         with self._lock:
             return self._write(make).draft.replay.window.fold.facts[-1]
@@ -458,15 +398,7 @@ class Thread:
 
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
-        position, place = place_of(handle)
-        try:
-            event = self._log.event(position + 1)
-            block = message_of(event).blocks[place] if event.kind == "message" else None
-        except (IndexError, NotFound):
-            block = None
-        if block is None:
-            raise UnknownHandle(handle)
-        return excerpt(text_of(block), lines=lines, grep=grep)
+        return excerpt(text_of(block_of(handle, self._log)), lines=lines, grep=grep)
 
     def answer(self, call: object, *, wire: str | None = None) -> str | None:
         """
@@ -534,7 +466,8 @@ class Thread:
         """
         Removes the words of a message for good: a tombstone stays, and what derives from them is made anew.
 
-        The one thing that deletes. The message's number, role and calls stay, so that the rest stands.
+        The one thing that deletes, here and in every fork that shares the message. Its number, role
+        and calls stay, so that the rest stands.
         """
         with self._lock:
             self._tail.current()
@@ -542,26 +475,19 @@ class Thread:
             if event.kind != "message":
                 raise NotFound("message", seq)
             self._log.redact(event, tombstone(message_of(event)))
-            for summary in revisions_of(self._log):
-                if summary.first <= event.turn < summary.end:
-                    self._log.redact(self._log.event(summary.seq), emptied(summary))
-            self._tail.forget()
+            frame = self._retold(seq, event.turn)
+            for other in self._log.others_with(seq):
+                with suppress(NotFound):
+                    kin = handle_on(self.store, self.store.thread(self.tenant, other), wire=self.wire)
+                    kin._retold(seq, event.turn)  # noqa: SLF001  # its own kind
+            return frame
 
-            def make(replay: Replay, last: int) -> Draft:
-                act = Redacted(seq=seq, frame=replay.window.frame.number + 1)
-                return self._refolded(event_of("redact", act, seq=last + 1))
-
-            return _frame(self._write(make))
+    def _retold(self, seq: int, turn: int) -> Frame:
+        empty_summaries(self._log, turn)
+        self._tail.forget()
+        return _frame(self._write(lambda replay, last: retold(replay, last, seq, self._tail)))
 
     # How it is done.
-
-    def _refolded(self, event: Event) -> Draft:
-        """A draft of an event after which the log is not simply longer."""
-        replay, frame = self._tail.folded(until=event.seq - 1, then=event)
-        assert frame is not None
-        standing = replay.window.fold.summaries
-        covered = standing[-1].end if standing else 0
-        return Draft(events=(event,), replay=replay, frames=((event.seq, frame),), covered=covered)
 
     def _write(self, make: Make, *, allowed: Callable[[Replay], bool] | None = None, key: Key | None = None) -> Written:
         written = self._tail.write(make, allowed=allowed, key=key)
@@ -577,9 +503,10 @@ class Thread:
         return written
 
 
-def _applied(replay: Replay, event: Event) -> Draft:
-    frame = replay.apply(event)
-    return Draft(events=(event,), replay=replay, frames=() if frame is None else ((event.seq, frame),))
+def handle_on(store: Store, row: ThreadRow, *, wire: str, owned: bool = False) -> Thread:
+    """A handle on a stored thread."""
+    origin = origin_of(store, row)
+    return Thread(log_of(store, row, origin), origin, name=row.name, wire=wire, owned=owned)
 
 
 def _newest(written: Written) -> Frame | None:

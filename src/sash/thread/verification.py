@@ -40,7 +40,7 @@ def verified(tail: Tail) -> Verification:
     vetoes = edits_of(tail.log.events(until=last, kinds={"veto"}))
     problems: list[str] = []
     compared = skipped = events = 0
-    replay, _ = tail.folded(until=0)
+    replay, _ = tail.folded(until=0, anew=True)
     for event in tail.log.events(until=last):
         events += 1
         frame, replay = _next(tail, replay, event, vetoes.vetoed)
@@ -62,7 +62,7 @@ def verified(tail: Tail) -> Verification:
 
 def _next(tail: Tail, replay: Replay, event: Event, vetoed: frozenset[int]) -> tuple[Frame | None, Replay]:
     if event.kind in EDITS:
-        replay, frame = tail.folded(until=event.seq - 1, then=event)
+        replay, frame = tail.folded(until=event.seq - 1, then=event, anew=True)
         return frame, replay
     edits = edits_of(())
     return replay.apply(event, msgspec.structs.replace(edits, vetoed=vetoed)), replay

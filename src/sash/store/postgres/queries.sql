@@ -18,6 +18,9 @@ DELETE FROM receipt WHERE made_us < now_us() - 86400000000;
 -- name: hold
 SELECT id FROM thread WHERE tenant = :tenant AND id = :thread FOR UPDATE;
 
+-- name: hold_trunk
+SELECT last_seq FROM trunk WHERE tenant = :tenant AND id = :thread FOR UPDATE;
+
 -- A page of a log ends after so many events, or with the one that passes so many bytes.
 
 -- name: events
@@ -66,14 +69,21 @@ SELECT seq, kind, body, wire, role, turn, tokens, exact, counter, text, said_at,
 INSERT INTO words (tenant, thread, seq, words) VALUES (:tenant, :thread, :seq, :words);
 
 -- name: drop_words
-DELETE FROM words WHERE tenant = :tenant AND thread = :thread AND seq = coalesce(:seq, seq);
+DELETE FROM words WHERE tenant = :tenant AND thread = :thread AND seq > :after AND seq <= :until;
 
+-- What a trunk holds is found as the oldest fork's that begins with it.
 -- name: search
-SELECT log.thread, thread.name, log.seq, log.turn, log.role, log.text, log.made_us
+SELECT coalesce(thread.id, heir.id), coalesce(thread.name, heir.name), log.seq, log.turn, log.role, log.text,
+    log.made_us, log.thread
 FROM holding(:all_of, :any_of) AS held
 JOIN log ON log.tenant = :tenant AND log.thread = held.thread AND log.seq = held.seq
-JOIN thread ON thread.id = log.thread AND thread.tenant = log.tenant
+LEFT JOIN thread ON thread.id = log.thread AND thread.tenant = log.tenant
+LEFT JOIN thread AS heir ON thread.id IS NULL AND heir.tenant = log.tenant AND heir.id = (
+    SELECT min(fork.thread) FROM fork
+    WHERE fork.tenant = log.tenant AND fork.source = log.thread AND fork.until_seq >= log.seq
+)
 WHERE (log.made_us, log.thread, log.seq) < (:made_us, :before_thread, :before_seq)
+    AND coalesce(thread.id, heir.id) IS NOT NULL
 ORDER BY log.made_us DESC, log.thread DESC, log.seq DESC LIMIT :limit;
 
 -- name: due

@@ -70,12 +70,13 @@ CREATE TABLE frame (
 
 CREATE INDEX frame_after ON frame (tenant, thread, after_seq);
 
+-- Older ones stay, the further back the fewer: going back does not begin at the first event.
 CREATE TABLE checkpoint (
     tenant    text COLLATE "C" NOT NULL,
     thread    bigint NOT NULL,
     after_seq bigint NOT NULL,
     body      bytea NOT NULL,
-    PRIMARY KEY (tenant, thread)
+    PRIMARY KEY (tenant, thread, after_seq)
 );
 
 CREATE TABLE once (
@@ -370,3 +371,28 @@ CREATE INDEX note_age ON note (tenant, made_us);
 ALTER TABLE note ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON note USING (is_current(tenant)) WITH CHECK (is_current(tenant));
+
+-- Forks begin with what another thread said. What they share outlives that thread: then it is a trunk, and no thread.
+
+CREATE TABLE fork (
+    tenant    text COLLATE "C" NOT NULL,
+    source    bigint NOT NULL,
+    thread    bigint NOT NULL,
+    until_seq bigint NOT NULL,
+    PRIMARY KEY (tenant, source, thread)
+);
+
+CREATE INDEX fork_thread ON fork (tenant, thread);
+
+CREATE TABLE trunk (
+    tenant   text COLLATE "C" NOT NULL,
+    id       bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+
+ALTER TABLE fork ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE trunk ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE POLICY own ON fork USING (is_current(tenant));
+CREATE POLICY own ON trunk USING (is_current(tenant));

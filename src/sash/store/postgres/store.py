@@ -70,8 +70,8 @@ class PostgresStore(SqlStore):
             found = {*words(values["text"]), *places(values["tenant"], values["thread"])}
             run.run("add_words", **at, words=sorted(found))
 
-    def _drop_words(self, run: Running, tenant: str, thread: int, seq: int | None) -> None:
-        run.run("drop_words", tenant=tenant, thread=thread, seq=seq)
+    def _drop_words(self, run: Running, tenant: str, thread: int, *, after: int, until: int = LAST) -> None:
+        run.run("drop_words", tenant=tenant, thread=thread, after=after, until=until)
 
     def _found(self, run: Running, wanted: list[list[str]], match: Matching, values: dict[str, Any]) -> list[Row]:
         all_of = places(values["tenant"], values["thread"])
@@ -97,7 +97,7 @@ class PostgresStore(SqlStore):
             found += [row[:6] for row in page if holds(row[5], wanted, match)]
             if len(page) < CANDIDATES:
                 break
-            newest = page[-1][6], page[-1][0], page[-1][2]
+            newest = page[-1][6], page[-1][7], page[-1][2]
         return found[: values["limit"]]
 
     def _of_kinds(self, kinds: Collection[str]) -> list[str]:

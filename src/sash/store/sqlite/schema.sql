@@ -61,12 +61,13 @@ CREATE TABLE frame (
 
 CREATE INDEX frame_after ON frame (tenant, thread, after_seq);
 
+-- Older ones stay, the further back the fewer: going back does not begin at the first event.
 CREATE TABLE checkpoint (
     tenant    TEXT    NOT NULL,
     thread    INTEGER NOT NULL,
     after_seq INTEGER NOT NULL,
     body      BLOB    NOT NULL,
-    PRIMARY KEY (tenant, thread)
+    PRIMARY KEY (tenant, thread, after_seq)
 ) STRICT;
 
 CREATE TABLE once (
@@ -300,3 +301,22 @@ CREATE TABLE note (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX note_age ON note (tenant, made_us);
+
+-- Forks begin with what another thread said. What they share outlives that thread: then it is a trunk, and no thread.
+
+CREATE TABLE fork (
+    tenant    TEXT    NOT NULL,
+    source    INTEGER NOT NULL,
+    thread    INTEGER NOT NULL,
+    until_seq INTEGER NOT NULL,
+    PRIMARY KEY (tenant, source, thread)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fork_thread ON fork (tenant, thread);
+
+CREATE TABLE trunk (
+    tenant   TEXT    NOT NULL,
+    id       INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;

@@ -21,7 +21,7 @@ from sash.store.sqlite.connection import WAL_LIMIT, Durability, connect, keep_co
 from sash.store.sqlite.faults import translated, translation
 from sash.store.sqlite.running import Transaction
 from sash.store.sqlite.writer import Writer
-from sash.store.stored import Row, event_of
+from sash.store.stored import LAST, Row, event_of
 from sash.store.words import places, words
 
 T = TypeVar("T")
@@ -94,12 +94,9 @@ class SqliteStore(SqlStore):
             place = " ".join(places(values["tenant"], values["thread"]))
             run.run("add_words", place=place, words=" ".join(words(values["text"])))
 
-    def _drop_words(self, run: Running, tenant: str, thread: int, seq: int | None) -> None:
+    def _drop_words(self, run: Running, tenant: str, thread: int, *, after: int, until: int = LAST) -> None:
         place = " ".join(places(tenant, thread))
-        if seq is None:
-            indexed = run.rows("indexed_of_thread", tenant=tenant, thread=thread)
-        else:
-            indexed = run.rows("indexed", tenant=tenant, thread=thread, seq=seq)
+        indexed = run.rows("indexed", tenant=tenant, thread=thread, after=after, until=until)
         # The index holds no text and is told word by word what to forget: `words` may not change without a migration.
         run.many("drop_words", ({"id": id_, "place": place, "words": " ".join(words(text))} for id_, text in indexed))
 
