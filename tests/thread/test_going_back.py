@@ -14,7 +14,7 @@ from tests.builders import words
 from tests.thread.speaking import opened
 
 LONG = 3_000
-RECENT = 1_200
+RECENT = 1_500
 """Events that may be read for something that happened a moment ago."""
 
 
