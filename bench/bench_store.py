@@ -38,6 +38,8 @@ WINDOW = 200
 READS = 30
 SIZES = (1_000, 100_000, 1_000_000)
 POSTGRES_SIZES = (1_000, 100_000)
+UNCHANGED = {"expected": None, "boundary": None, "covered": None, "ahead": None}
+"""What an append without a frame leaves as it is."""
 TEXT = "The quick brown fox jumps over the lazy dog, line {} of what some tool said about src/module_{}.py.\n"
 
 
@@ -153,7 +155,7 @@ def bare_sqlite(connection: apsw.Connection, thread: int) -> Callable[[int], obj
     prepared = _rows_of(thread)
     where = " ".join(places("", thread))
     cut = [[" ".join(words(values["text"])) for values in turn] for turn in prepared]
-    advance = {"tenant": "", "thread": thread, "count": 4, "expected": None, "boundary": None, "covered": None}
+    advance = {"tenant": "", "thread": thread, "count": 4, **UNCHANGED}
 
     def append(number: int) -> None:
         execute = connection.execute
@@ -212,7 +214,7 @@ def _bare_postgres(connection: Any, thread: int) -> Callable[[int], object]:
         ]
         for turn in prepared
     ]
-    advance = {"tenant": "", "thread": thread, "count": 4, "expected": None, "boundary": None, "covered": None}
+    advance = {"tenant": "", "thread": thread, "count": 4, **UNCHANGED}
     connection.execute("SELECT set_config('sash.tenant', '=', false)")
 
     def append(number: int) -> None:

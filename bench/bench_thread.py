@@ -1,15 +1,19 @@
 """
-What a thread costs: opening one and building its first request, and a turn appended through it, each beside a floor.
+What a thread costs: opening one and building its first request, going back in it, and a turn appended through it.
 
-The floor of opening is a bare indexed read of the rows that stand in the window; that of appending is the bare driver
-doing the same inserts. Aims: a turn within 2 times its floor; opening within 3 times its own, and the same for a
-thread of 1,000 messages as for one of 1,000,000.
+Opening stands beside two floors: a bare indexed read of the rows that are in the window, and the same read with each
+body decoded and the request encoded again by Python's own `json`, which is the least that anybody does who sends them.
+The floor of appending is the bare driver doing the same inserts. Aims: a turn within 2 times its floor; opening within
+3 times its own, and the same for a thread of 1,000 messages as for one of 1,000,000.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -27,15 +31,22 @@ from sash.thread import Thread, open_thread
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUICK_SIZES = (1_000, 10_000)
+LONG = 100_000
+"""Messages of the thread in which is gone back."""
 STEP = 2_000
-READS = 15
+READS = 25
+BEHIND = 100
+"""Messages since the last checkpoint, at the worst."""
 POLICY = Policy(history_tokens=20_000)
 
 
 def run(report: Report) -> None:
-    """Two tables: opening and appending."""
+    """Three tables: opening, going back and appending."""
+    sizes: tuple[int, ...] = QUICK_SIZES if quick() else SIZES
+    if limit := int(os.environ.get("SASH_BENCH_MESSAGES", "0")):
+        sizes = tuple(size for size in sizes if size <= limit)
     with TemporaryDirectory(prefix="sash-bench-") as folder:
-        opened = _opened(Path(folder), QUICK_SIZES if quick() else SIZES)
+        opened, back = _opened(Path(folder), sizes)
         appended = _appended(Path(folder))
     report.table(
         "Opening a thread on SQLite and building its first request",
@@ -43,13 +54,25 @@ def run(report: Report) -> None:
             "messages",
             "in the window",
             "bare read, ms",
+            "read and json, ms",
             "opened, ms",
-            "times the floor",
-            "and its request, ms",
+            "with its request, ms",
+            "times the bare read",
+            "times read and json",
+            f"{BEHIND} behind, ms",
             "peak MB",
         ],
         opened,
-        note="Medians. The floor: one indexed SELECT of the window's rows. Memory: a process that does only this.",
+        note=(
+            f"The best of {READS}, taking turns. Bare: one indexed SELECT of the window's rows. Behind: so many "
+            "messages came since the last checkpoint and are folded first. Memory: a process that does only this."
+        ),
+    )
+    report.table(
+        f"Going back in a thread of {min(LONG, sizes[-1]):,} messages",
+        ["what", "ms", "reads"],
+        back,
+        note="The best of 3. What lies between: from the newest checkpoint before it, at most 8,192 events.",
     )
     report.table(
         "A turn of 4 messages (5 kB) through a thread, durably",
@@ -80,10 +103,11 @@ def first_request(url: str, name: str = "long") -> int:
         return len(thread.prepared().messages)
 
 
-def _opened(place: Path, sizes: tuple[int, ...]) -> list[list[str]]:
+def _opened(place: Path, sizes: tuple[int, ...]) -> tuple[list[list[str]], list[list[str]]]:
     path = place / "long.db"
     url = f"sqlite:///{path}?durability=normal"
-    rows = []
+    rows: list[list[str]] = []
+    back: list[list[str]] = []
     said = 0
     for size in sizes:
         with open_thread("long", store=url, model="gpt-5", policy=POLICY) as thread:
@@ -94,7 +118,45 @@ def _opened(place: Path, sizes: tuple[int, ...]) -> list[list[str]]:
                 said = 4 * turns.stop
             positions = thread.window.fold.state().positions()
             rows.append(_measured(path, url, thread, positions))
-    return rows
+            if size == min(LONG, sizes[-1]):
+                back = _gone_back(thread)
+    return rows, back
+
+
+def _gone_back(thread: Thread) -> list[list[str]]:
+    """Each on a fork of its own, so that the thread stays as it is."""
+    last = thread.seq
+
+    def command(act: Callable[[Thread], object]) -> float:
+        taken = []
+        for _ in range(3):
+            fork = thread.fork()
+            fork.mark("here")
+            for number in range(10):
+                fork.append(_short(number))
+            start = perf_counter()
+            act(fork)
+            taken.append(perf_counter() - start)
+            fork.store.delete(fork.tenant, fork.id)
+        return min(taken)
+
+    def told(name: str, act: Callable[[Thread], object], reads: str) -> list[str]:
+        return [name, f"{command(act) * 1000:.1f}", reads]
+
+    near, between, since = "the window", "what lies between", "the log since the message"
+    return [
+        told("request(at=) of a moment ago", lambda fork: fork.request(at=last), between),
+        told("request(at=) of the middle", lambda fork: fork.request(at=last // 2), between),
+        told("undo", lambda fork: fork.undo(), between),
+        told("rewind to a mark of a moment ago", lambda fork: fork.rewind("here"), between),
+        told("fork", lambda fork: fork.fork(), between),
+        told("fork(at=) of the middle", lambda fork: fork.fork(at=last // 2), between),
+        told("redact a message of a moment ago", lambda fork: fork.redact(fork.seq - 3), since),
+        told("pin a turn of the middle", lambda fork: fork.pin(last // 8), "the window and that turn"),
+        told("search", lambda fork: fork.search("question 77"), "the index"),
+        told("context()", lambda fork: fork.context(), near),
+        told("turns()", lambda fork: fork.turns(), "the whole log"),
+    ]
 
 
 def _short(number: int) -> list[dict[str, Any]]:
@@ -108,28 +170,56 @@ def _measured(path: Path, url: str, thread: Thread, positions: list[int]) -> lis
     asked = {"tenant": "", "thread": thread.id, "since": positions[0], "until": positions[-1] + 1, "limit": 1 << 40}
     sql = statements("sqlite")["events"]
     store = open_store(url)
-    bare, opened, asks, read = [], [], [], []
+    behind = _behind(thread)
+    times: dict[str, list[float]] = {}
+    read = connection.execute(sql, asked).fetchall()
+
+    def timed(name: str, act: Callable[[], object]) -> object:
+        start = perf_counter()
+        given = act()
+        times.setdefault(name, []).append(perf_counter() - start)
+        return given
+
+    def decoded() -> str:
+        return json.dumps({"messages": [json.loads(row[2]) for row in connection.execute(sql, asked)]})
+
     for _ in range(READS):
+        timed("bare", lambda: connection.execute(sql, asked).fetchall())
+        timed("json", decoded)
         start = perf_counter()
-        read = connection.execute(sql, asked).fetchall()
-        bare.append(perf_counter() - start)
-        start = perf_counter()
-        again = open_thread("long", store=store)
-        opened.append(perf_counter() - start)
-        again.prepared()
-        asks.append(perf_counter() - start)
+        again = timed("opened", lambda: open_thread("long", store=store))
+        assert isinstance(again, Thread)
+        assert again.prepared().body
+        times.setdefault("asked", []).append(perf_counter() - start)
+        timed("behind", lambda: open_thread(behind, store=store).prepared().body)
     store.close()
     connection.close()
-    floor = median(bare)
+    fork = thread.store.find(thread.tenant, behind)
+    assert fork is not None
+    thread.store.delete(thread.tenant, fork.id)
+    best = {name: min(taken) for name, taken in times.items()}
     return [
         f"{thread.seq:,}",
         f"{len(read):,}",
-        f"{floor * 1000:.2f}",
-        f"{median(opened) * 1000:.2f}",
-        f"{median(opened) / floor:.1f}",
-        f"{median(asks) * 1000:.2f}",
+        *(f"{best[name] * 1000:.2f}" for name in ("bare", "json", "opened", "asked")),
+        f"{best['asked'] / best['bare']:.1f}",
+        f"{best['asked'] / best['json']:.1f}",
+        f"{best['behind'] * 1000:.2f}",
         f"{_peak(url):.0f}",
     ]
+
+
+def _behind(thread: Thread) -> str:
+    """A fork in which much was said since its checkpoint, but not so much that another one was written."""
+    fork = thread.fork()
+    seq = fork.seq
+    number = 0
+    while fork.seq < seq + BEHIND:
+        fork.append(_short(number))
+        number += 1
+        if fork.store.head(fork.tenant, fork.id).checkpoint_seq > seq:
+            seq = fork.seq
+    return fork.name
 
 
 def _appended(place: Path) -> list[list[str]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sash.errors import NotFound, ThreadExists
 from sash.store import MemoryStore, Store
+from sash.thread import Thread
 from tests.builders import Call, Script, lines, words
 from tests.thread.speaking import numbers, opened, say, talk
 
@@ -117,6 +119,11 @@ def test_a_fork_lives_on_when_its_thread_is_deleted(store: Store, tenant: str, f
     assert store.search(tenant, "lighthouse") == []
 
 
+def kept(thread: Thread) -> str:
+    """All that a thread would be opened from."""
+    return msgspec.json.encode(thread.tail.current().checkpoint()).decode()
+
+
 def test_what_is_redacted_is_gone_from_all_that_share_it(store: Store, tenant: str) -> None:
     thread = opened(store, tenant=tenant)
     thread.append({"role": "user", "content": "my password is rosebud, do not forget rosebud"})
@@ -125,13 +132,13 @@ def test_what_is_redacted_is_gone_from_all_that_share_it(store: Store, tenant: s
     talk(fork, 2)
     last = fork.fork("last")
     talk(last, 2)
-    assert "rosebud" in str(last._tail.current().checkpoint())
+    assert "rosebud" in kept(last)
     held = opened(store, name="other", tenant=tenant)
     held.request()
     last.redact(1)
     for name in ("t", "other", "last"):
         one = opened(store, name=name, tenant=tenant)
-        assert "rosebud" not in str(one._tail.current().checkpoint())
+        assert "rosebud" not in kept(one)
         assert "rosebud" not in str(one.request())
         assert one.search("rosebud") == ()
         assert one.frames()[-1].reason == "redact"

@@ -18,6 +18,7 @@ from sash.core.cost import best_keep_share
 from sash.core.digest import Digest
 from sash.core.facts import Fact, bounded, facts_in, with_fact
 from sash.core.frame import START, Frame, Reason, handle_of
+from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.past import Evicted, Past
@@ -60,7 +61,7 @@ class Fold:
         self.system: list[LiveMessage] = []
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
-        self.digest = Digest()
+        self.left = Left()
         self.summaries: tuple[Summary, ...] = ()
         """The one in force, and those that wait for the next frame; the newest last."""
         self._standing: Standing | None = None
@@ -108,7 +109,7 @@ class Fold:
             placing=self.placing.copy(),
             system=tuple(map(KeptMessage.of, self.system)),
             turns=tuple(map(KeptTurn.of, self.turns.values())),
-            digest=self.digest.copy(),
+            digest=self.left.written(),
             summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
             tokens=self.tokens,
@@ -136,7 +137,7 @@ class Fold:
         """The fold that had this state; of its past it knows the newest frame only."""
         fold = cls(policy, limits, counter)
         fold.frame, fold.past = state.frame, Past([state.frame])
-        fold.placing, fold.digest = state.placing.copy(), state.digest.copy()
+        fold.placing, fold.left = state.placing.copy(), Left(state.digest)
         fold.summaries = state.summaries
         fold.system = [kept.live(lookup) for kept in state.system]
         fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
@@ -157,12 +158,17 @@ class Fold:
         """A fold that goes on by itself from here."""
         twin = Fold.__new__(Fold)
         twin.__dict__.update(self.__dict__)
-        twin.placing, twin.digest = self.placing.copy(), self.digest.copy()
+        twin.placing, twin.left = self.placing.copy(), self.left.copy()
         twin.past, twin.system, twin.facts = self.past.copy(), self.system[:], self.facts[:]
         twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
+
+    @property
+    def digest(self) -> Digest:
+        """What is remembered of what left."""
+        return self.left.digest
 
     def __len__(self) -> int:
         return self.placing.length

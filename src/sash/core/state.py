@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from sash.core.digest import Digest
 from sash.core.facts import Fact
 from sash.core.frame import Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
@@ -110,7 +109,8 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     placing: Placing
     system: tuple[KeptMessage, ...]
     turns: tuple[KeptTurn, ...]
-    digest: Digest
+    digest: msgspec.Raw
+    """Its JSON: it is needed at the next slide only."""
     summaries: tuple[Summary, ...] = ()
     pinned: tuple[int, ...]
     tokens: int

@@ -15,7 +15,17 @@ from sash.store.checkpoints import superfluous
 from sash.store.names import checked, tenant_name
 from sash.store.rows import Appended, Entry, Found, FrameRow, Head, Key, Matching, Posting
 from sash.store.running import PAGE, Running
-from sash.store.stored import LAST, Row, checksum, event_of, frame_of, stored_term, values_of, values_of_posting
+from sash.store.stored import (
+    LAST,
+    Row,
+    checksum,
+    event_of,
+    events_of,
+    frame_of,
+    stored_term,
+    values_of,
+    values_of_posting,
+)
 from sash.store.transactions import Transactions, end_of
 from sash.store.words import phrases
 
@@ -160,10 +170,10 @@ class SqlLog(Transactions):
                 return page, ends, end_of(run, tenant, thread, shared=shared) if ends and look else None
 
             page, ends, row = self._read(tenant, work)
-            for position, stored in enumerate(page, since + 1):
-                if whole and stored[0] != position:
-                    raise DamagedDatabase(self._place, f"event {position} of thread {thread} is missing")
-                yield event_of(stored, self._place)
+            if whole and page and page[-1][0] - since != len(page):
+                missing = next(at for at, stored in enumerate(page, since + 1) if stored[0] != at)
+                raise DamagedDatabase(self._place, f"event {missing} of thread {thread} is missing")
+            yield from events_of(page, self._place)
             if whole and row is not None:
                 self._whole(row, page[-1][0] if page else since, values["until"])
             if ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
@@ -155,8 +156,8 @@ class Log:
 def messages_of(events: Iterable[Event]) -> Mapping[int, Message]:
     """The messages among some events, by their positions; those of one wire are read together."""
     found: dict[int, Message] = {}
-    said = (event for event in events if event.kind == "message")
-    for wire, run in groupby(said, key=lambda event: event.wire):
+    said = [event for event in events if event.kind == "message"]
+    for wire, run in groupby(said, key=attrgetter("wire")):
         together = list(run)
         listed = b"[" + b",".join([event.body for event in together]) + b"]"
         for event, message in zip(together, read_list(listed, wire), strict=True):
