@@ -33,6 +33,7 @@ TABLES = (
     "lease",
     "api_key",
     "lesson",
+    "fork",
     "note",
 )
 VIEWS = ("messages", "exchanges", "threads", "turns", "events")
@@ -53,7 +54,7 @@ def seen(session: psycopg.Connection[Any], table: str) -> set[str]:
 def test_a_statement_that_forgets_its_tenant_sees_only_its_own_rows(
     store: PostgresStore, postgres: Server, tenant: str, other: str
 ) -> None:
-    from sash.store import Entry, Posting
+    from sash.store import Entry, Posting, Share
     from tests.store.building import slid
 
     for owner in (tenant, other, ""):
@@ -68,6 +69,7 @@ def test_a_statement_that_forgets_its_tenant_sees_only_its_own_rows(
         store.put_key(owner, f"{owner} {tenant}".encode())
         store.put_lesson(owner, "l", b"l")
         store.keep_note(owner, "n", b"n", forget_seconds=60)
+        store.create(owner, f"fork of {tenant} {owner}", b"", shares=[Share(thread, 1)])
         store.claim_due_summary(owner, lease_seconds=60)
     with psycopg.connect(postgres.app_url(), autocommit=True) as session:
         for table in (*TABLES, *VIEWS):
