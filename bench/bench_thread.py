@@ -155,6 +155,7 @@ def _gone_back(thread: Thread) -> list[list[str]]:
         told("pin a turn of the middle", lambda fork: fork.pin(last // 8), "the window and that turn"),
         told("search", lambda fork: fork.search("question 77"), "the index"),
         told("context()", lambda fork: fork.context(), near),
+        told("turns(limit=50)", lambda fork: fork.turns(limit=50), "those turns, and all frames"),
         told("turns()", lambda fork: fork.turns(), "the whole log"),
     ]
 

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists, sets, tuples
 
 from sash.core.event import Event
+from sash.core.frame import Frame
 from sash.store import MemoryStore
 from sash.thread import Thread
+from sash.thread.past import _left_at
 from tests.builders import words
 from tests.thread.speaking import opened
 
@@ -27,6 +31,12 @@ class Counting(MemoryStore):
         for event in super().events(*given, **asked):
             self.read += event.kind == "message"
             yield event
+
+    def events_of_turns(self, *given: Any, **asked: Any) -> Iterator[Event]:
+        before = self.read
+        found = list(super().events_of_turns(*given, **asked))
+        self.read = before + len(found)
+        yield from found
 
 
 def talk(thread: Thread, messages: int) -> None:
@@ -67,6 +77,39 @@ def test_undo_rewind_fork_and_a_recent_request_read_what_is_near(long: tuple[Cou
 def test_what_they_give_is_what_the_whole_log_gives(long: tuple[Counting, Thread]) -> None:
     _, thread = long
     tail = thread.tail
-    for at in range(200, thread.seq, 477):
+    for at in range(300, thread.seq, 977):
         near, anew = tail.folded(until=at)[0], tail.folded(until=at, anew=True)[0]
         assert near.checkpoint() == anew.checkpoint(), at
+
+
+def test_a_page_of_turns_is_what_all_turns_say_and_reads_only_them(long: tuple[Counting, Thread]) -> None:
+    store, _ = long
+    thread = opened(store, name="paged")
+    talk(thread, 600)
+    thread.pin(7)
+    thread.mark()
+    talk(thread, 100)
+    thread.rewind()
+    thread.unpin(7)
+    talk(thread, 100)
+    every = thread.turns()
+    assert {turn.state for turn in every} == {"live", "evicted", "rewound"}
+    for before, limit in ((None, 5), (10, None), (10, 3), (10_000, 7), (0, 3), (1, None), (330, 40), (None, 10_000)):
+        upto = [turn for turn in every if before is None or turn.number < before]
+        assert list(thread.turns(before=before, limit=limit)) == (upto if limit is None else upto[-limit:])
+    assert read_by(store, lambda: thread.turns(limit=5)) < read_by(store, thread.turns) / 2
+
+
+@given(lists(tuples(integers(0, 8), sets(integers(0, 8))), max_size=12), sets(integers(0, 9)))
+def test_a_turn_has_left_since_the_frame_after_which_it_was_not_shown_again(
+    frames: list[tuple[int, set[int]]], numbers: set[int]
+) -> None:
+    made = [
+        Frame(number=number, at=0, reason="high mark", boundary=boundary, carried=tuple(carried))
+        for number, (boundary, carried) in enumerate(frames, 1)
+    ]
+    left = _left_at(made, sorted(numbers))
+    for number in numbers:
+        shown = [frame.number for frame in made if number >= frame.boundary or number in frame.carried]
+        out_since = 1 + max(shown, default=0)
+        assert left[number] == (out_since if out_since <= len(made) else 0)

@@ -62,6 +62,7 @@ class Fold:
         self.turns: dict[int, LiveTurn] = {}
         """Carried and live turns, in log order."""
         self.left = Left()
+        """What is remembered of what left."""
         self.summaries: tuple[Summary, ...] = ()
         """The one in force, and those that wait for the next frame; the newest last."""
         self._standing: Standing | None = None
@@ -167,7 +168,7 @@ class Fold:
 
     @property
     def digest(self) -> Digest:
-        """What is remembered of what left."""
+        """The digest of what left."""
         return self.left.digest
 
     def __len__(self) -> int:

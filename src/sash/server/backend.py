@@ -34,6 +34,10 @@ THREADS = 64
 """Calls into the store that may be under way at once."""
 
 
+FIRST_TURNS = 20
+"""Among these a thread without a title finds one."""
+
+
 class Backend:
     """Store, keys, provider, running turns, numbers: one of each for all requests of a process."""
 
@@ -122,7 +126,7 @@ class Backend:
     def entitle(self, thread: Thread, row: ThreadRow) -> None:
         """Call a thread without a title by its first words."""
         if not row.title and not self.store.thread(row.tenant, row.id).title:
-            titles = [turn.title for turn in thread.turns() if turn.number > 0 and turn.title]
+            titles = [turn.title for turn in thread.turns(before=FIRST_TURNS) if turn.number > 0 and turn.title]
             if titles:
                 self.store.put_title(row.tenant, row.id, titles[0][:TITLE_LENGTH])
 

@@ -25,7 +25,8 @@ MOST_EVENTS = 20_000
 
 def history_of(store: Store, thread: Thread, thread_id: str, query: HistoryQuery) -> History:
     """The newest turns, or those before some number."""
-    turns = [turn for turn in thread.turns() if query.before is None or turn.number < query.before]
+    # One more than is shown tells whether there are more.
+    turns = thread.turns(before=query.before, limit=query.limit + 1)
     page = turns[-query.limit :]
     first, last = (page[0].number, page[-1].number) if page else (0, -1)
     if len(turns) == len(page):
@@ -47,7 +48,7 @@ def turn_of(store: Store, thread: Thread, thread_id: str, run: RunRow, *, includ
     query = HistoryQuery(include_events=include_events)
     if run.internal:
         return _internal(store, thread_id, run, query)
-    for turn in thread.turns():
+    for turn in thread.turns(before=run.turn + 1, limit=1):
         if turn.number == run.turn:
             return _turn(store, thread_id, turn, _by_turn(thread, [turn.number])[turn.number], run, query)
     raise NotFound("turn", run.id)

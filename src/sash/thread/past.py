@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from sash.core.event import Event
@@ -13,18 +14,19 @@ from sash.thread.edits import DECIDING, edits_of
 from sash.thread.log import Log, message_of
 
 
-def past_of(log: Log, fold: Fold) -> Past:
-    """The whole past of a thread."""
-    frames = [frame for _, frame in log.frames()]
+def past_of(log: Log, fold: Fold, numbers: range | None = None) -> Past:
+    """The past of a thread: all of it, which takes reading the whole log, or only the turns with some numbers."""
+    made = list(log.frames())
     edits = edits_of(log.events(kinds=DECIDING))
     turns: dict[int, list[Event]] = {}
     out: dict[int, list[Event]] = {}
-    for event in log.events(kinds={"message"}):
+    for event in log.events(kinds={"message"}) if numbers is None else log.turns(numbers):
         if event.turn >= 0:
             (out if edits.out(event.seq) else turns).setdefault(event.turn, []).append(event)
+    frames = [frame for _, frame in made]
     gone = _left_at(frames, [number for number in sorted(turns) if number not in fold.turns])
     evicted = [_evicted(number, turns[number], frame) for number, frame in gone.items()]
-    rewinds = [(after, frame.number) for after, frame in log.frames() if frame.reason == "rewind"]
+    rewinds = [(after, frame.number) for after, frame in made if frame.reason == "rewind"]
     rewound = [
         _evicted(number, events, next((made for after, made in rewinds if after > events[-1].seq), 0))
         for number, events in out.items()
@@ -34,18 +36,24 @@ def past_of(log: Log, fold: Fold) -> Past:
 
 
 def _left_at(frames: Iterable[Frame], numbers: list[int]) -> dict[int, int]:
-    """The frame at which each of these turns left the window for the last time."""
+    """The frame at which each of these turns left the window for the last time; they are given in their order."""
     left: dict[int, int] = {}
+    boundary, carried = 0, frozenset[int]()
     for frame in frames:
-        for number in numbers:
-            if number >= frame.boundary:
-                break
-            if number in frame.carried:
+        first, end = sorted((bisect_left(numbers, boundary), bisect_left(numbers, frame.boundary)))
+        staying = frozenset(frame.carried)
+        for number in numbers[first:end]:
+            if frame.boundary < boundary:
                 left.pop(number, None)
             else:
                 left.setdefault(number, frame.number)
-        for number in [number for number in left if number >= frame.boundary]:
-            del left[number]
+        for number in staying:
+            left.pop(number, None)
+        for number in carried - staying:
+            # It was in the window for its pin or its priority alone.
+            if number < frame.boundary:
+                left.setdefault(number, frame.number)
+        boundary, carried = frame.boundary, staying
     return {number: left.get(number, 0) for number in numbers}
 
 

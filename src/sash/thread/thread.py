@@ -228,11 +228,20 @@ class Thread:
 
     # What there is to know.
 
-    def turns(self) -> tuple[ExplainedTurn, ...]:
-        """All turns, oldest first: in the window, evicted or rewound, and why."""
+    def turns(self, *, before: int | None = None, limit: int | None = None) -> tuple[ExplainedTurn, ...]:
+        """
+        The turns, oldest first: in the window, evicted or rewound, and why.
+
+        All of them, which takes reading the whole log; or those `before` some number, or the last `limit` of these.
+        """
         with self._lock:
             window = self._tail.current().window
-            return window.turns(past=past_of(self._log, window.fold), stored=True)
+            fold = window.fold
+            end = fold.placing.taken + 1 if before is None else max(0, min(before, fold.placing.taken + 1))
+            asked = range(0 if limit is None else max(0, end - limit), end)
+            whole = before is None and limit is None
+            turns = window.turns(past=past_of(self._log, fold, None if whole else asked), stored=True)
+            return turns if whole else tuple(turn for turn in turns if turn.number in asked)
 
     def explain(self) -> Explanation:
         """Of every turn, result and frame: what became of it, by which rule, and how to get it back."""
