@@ -13,10 +13,11 @@ import msgspec
 from sash.core.event import Event
 from sash.errors import Conflict, KeyReused, LeaseLost, NotFound, StoreError, StoreUnavailable, ThreadExists
 from sash.store.checkpoints import superfluous
+from sash.store.memory_keys import MemoryKeys
 from sash.store.memory_runs import MemoryRuns
+from sash.store.memory_thread import MemoryThread, Work
 from sash.store.names import checked, said_at, tenant_name
 from sash.store.rows import (
-    ApiKey,
     Appended,
     Entry,
     Found,
@@ -34,59 +35,19 @@ from sash.store.rows import (
 from sash.store.words import holds, phrases, storable
 
 
-class _Work:
-    """Who is at a summary and how it went."""
-
-    def __init__(self) -> None:
-        self.token = self.attempts = 0
-        self.until = self.retry = 0.0
-        self.parked = False
-        self.error = ""
-
-
-class _Thread:
-    """All that belongs to one thread."""
-
-    def __init__(self, row: ThreadRow, setup: bytes) -> None:
-        self.row, self.setup, self.after = row, setup, row.last_seq
-        self.log: list[Event] = []
-        self.order: list[int] = []
-        """Of each event, its place among all events of the store: what is newer is found first."""
-        self.frames: list[FrameRow] = []
-        self.checkpoints: dict[int, bytes] = {}
-        """By the event each was written after, oldest first."""
-        self.postings: list[Posting] = []
-        self.once: dict[str, tuple[bytes, Appended]] = {}
-        self.work: _Work | None = None
-        self.shares: Sequence[Share] = ()
-        """What it has of others."""
-
-    def cut(self, until: int) -> None:
-        """Forget what was said after an event."""
-        kept = max(0, until - self.after)
-        del self.log[kept:], self.order[kept:]
-        self.frames = [frame for frame in self.frames if frame.after_seq <= until]
-        self.checkpoints = {seq: body for seq, body in self.checkpoints.items() if seq <= until}
-        self.postings = [posting for posting in self.postings if posting.seq <= until]
-        self.row = msgspec.structs.replace(self.row, last_seq=until)
-
-
-class MemoryStore(MemoryRuns):
+class MemoryStore(MemoryKeys, MemoryRuns):
     """Threads in the memory of this process."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = RLock()
-        self._threads: dict[tuple[str, int], _Thread] = {}
-        self._trunks: dict[tuple[str, int], _Thread] = {}
+        self._threads: dict[tuple[str, int], MemoryThread] = {}
+        self._trunks: dict[tuple[str, int], MemoryThread] = {}
         """What is left of deleted threads, because forks begin with it."""
-        self._keys: dict[bytes, ApiKey] = {}
-        self._lessons: dict[tuple[str, str], bytes] = {}
-        self._notes: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._last_id = self._last_order = 0
         self._closed = False
 
-    def _of(self, tenant: str, thread: int, *, shared: bool = False) -> _Thread:
+    def _of(self, tenant: str, thread: int, *, shared: bool = False) -> MemoryThread:
         tenant_name(tenant)
         if self._closed:
             raise StoreUnavailable("memory:", "it was closed")
@@ -98,7 +59,7 @@ class MemoryStore(MemoryRuns):
     def _check_thread(self, tenant: str, thread: int) -> None:
         self._of(tenant, thread)
 
-    def _named(self, tenant: str, name: str) -> _Thread | None:
+    def _named(self, tenant: str, name: str) -> MemoryThread | None:
         tenant_name(tenant)
         checked("thread", name)
         if self._closed:
@@ -119,7 +80,7 @@ class MemoryStore(MemoryRuns):
             self._last_id += 1
             now, after = time.time(), shares[-1].until if shares else 0
             row = ThreadRow(id=self._last_id, tenant=tenant, name=name, at=at, last_seq=after, created=now, updated=now)
-            self._threads[tenant, row.id] = made = _Thread(row, setup)
+            self._threads[tenant, row.id] = made = MemoryThread(row, setup)
             made.shares = shares
             return row
 
@@ -194,9 +155,7 @@ class MemoryStore(MemoryRuns):
         """Forget all of a tenant."""
         tenant_name(tenant)
         with self._lock:
-            self._keys = {digest: key for digest, key in self._keys.items() if key.tenant != tenant}
-            self._lessons = {of: body for of, body in self._lessons.items() if of[0] != tenant}
-            self._notes = {of: kept for of, kept in self._notes.items() if of[0] != tenant}
+            self._forget_keys(tenant)
             gone = [place for place in self._threads if place[0] == tenant]
             for place in gone:
                 self.delete(*place)
@@ -218,7 +177,7 @@ class MemoryStore(MemoryRuns):
                 kept.once[key.name] = key.digest, msgspec.structs.replace(appended, repeated=True)
             return appended
 
-    def _add(self, kept: _Thread, entry: Entry) -> Appended:
+    def _add(self, kept: MemoryThread, entry: Entry) -> Appended:
         first = kept.row.last_seq + 1
         last = kept.row.last_seq + len(entry.events)
         boundary, ahead = kept.row.boundary, kept.row.ahead
@@ -343,7 +302,7 @@ class MemoryStore(MemoryRuns):
         now = time.monotonic()
         with self._lock:
             for (owner, thread), kept in self._threads.items():
-                row, work = kept.row, kept.work or _Work()
+                row, work = kept.row, kept.work or Work()
                 end = max(row.boundary, row.ahead)
                 due = end - row.covered >= max(1, turns) and tenant in (None, owner)
                 if due and not work.parked and work.until <= now and work.retry <= now:
@@ -361,7 +320,7 @@ class MemoryStore(MemoryRuns):
                     )
         return None
 
-    def _own(self, lease: Lease) -> tuple[_Thread, _Work]:
+    def _own(self, lease: Lease) -> tuple[MemoryThread, Work]:
         kept = self._threads.get((lease.tenant, lease.thread))
         if kept is None or kept.work is None or kept.work.token != lease.token:
             raise LeaseLost(thread=lease.thread, token=lease.token)
@@ -400,59 +359,6 @@ class MemoryStore(MemoryRuns):
         with self._lock:
             if (work := self._of(tenant, thread).work) is not None:
                 work.retry, work.parked, work.attempts = 0.0, False, 0
-
-    def put_lesson(self, tenant: str, name: str, body: bytes) -> None:
-        """Keep what was learned."""
-        tenant_name(tenant)
-        checked("lesson", name)
-        with self._lock:
-            self._lessons[tenant, name] = body
-
-    def lesson(self, tenant: str, name: str) -> bytes | None:
-        """What was learned."""
-        tenant_name(tenant)
-        checked("lesson", name)
-        return self._lessons.get((tenant, name))
-
-    def keep_note(self, tenant: str, name: str, body: bytes, *, forget_seconds: float) -> bytes:
-        """Keep it, unless something is kept there already."""
-        tenant_name(tenant)
-        checked("note", name)
-        with self._lock:
-            now = time.monotonic()
-            stale = [of for of, (_, made) in self._notes.items() if of[0] == tenant and made < now - forget_seconds]
-            for of in stale:
-                del self._notes[of]
-            return self._notes.setdefault((tenant, name), (body, now))[0]
-
-    def note(self, tenant: str, name: str) -> bytes | None:
-        """What is kept."""
-        tenant_name(tenant)
-        checked("note", name)
-        kept = self._notes.get((tenant, name))
-        return None if kept is None else kept[0]
-
-    def put_key(self, tenant: str, digest: bytes, *, label: str = "", at: float | None = None) -> None:
-        """Let in whoever shows the key with this digest."""
-        tenant_name(tenant)
-        checked("key", label, empty=True)
-        with self._lock:
-            self._keys.setdefault(digest, ApiKey(tenant=tenant, label=label, at=at, revoked=False))
-
-    def find_key(self, digest: bytes) -> ApiKey | None:
-        """Whose key it is."""
-        with self._lock:
-            return self._keys.get(digest)
-
-    def revoke_key(self, tenant: str, digest: bytes) -> bool:
-        """Whether the tenant had such a key."""
-        tenant_name(tenant)
-        with self._lock:
-            known = self._keys.get(digest)
-            if known is None or known.tenant != tenant:
-                return False
-            self._keys[digest] = msgspec.structs.replace(known, revoked=True)
-            return True
 
     def search(
         self, tenant: str, text: str, *, thread: int | None = None, limit: int = 20, match: Matching = "all"
@@ -494,7 +400,7 @@ class MemoryStore(MemoryRuns):
             self._trunks.clear()
 
 
-def _outcome(kept: _Thread, key: Key) -> Appended | None:
+def _outcome(kept: MemoryThread, key: Key) -> Appended | None:
     checked("key", key.name)
     if key.name not in kept.once:
         return None
