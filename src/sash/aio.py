@@ -53,6 +53,7 @@ class AsyncThread:
         object.__setattr__(self.thread if name in _PLAIN else self, name, value)
 
     append = _awaited(Thread.append)
+    take = _awaited(Thread.take)
     record_usage = _awaited(Thread.record_usage)
     request = _awaited(Thread.request)
     prepared = _awaited(Thread.prepared)
@@ -87,6 +88,8 @@ class AsyncThread:
     summarize = _awaited(Thread.summarize)
     edit_summary = _awaited(Thread.edit_summary)
     revert_summary = _awaited(Thread.revert_summary)
+    trouble = _awaited(Thread.trouble)
+    retry_summary = _awaited(Thread.retry_summary)
 
     close = _awaited(Thread.close)
 

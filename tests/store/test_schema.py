@@ -249,3 +249,48 @@ def test_a_migration_that_fails_halfway_leaves_nothing(postgres: Server, monkeyp
             assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
     monkeypatch.undo()
     open_store(url).close()
+
+
+BEFORE_FORKS = 10
+"""The last schema under which only a fork's setup knew what it shares."""
+OLD_FORK = """
+INSERT INTO thread (tenant, name, made_us) VALUES ('a', 'source', 1), ('a', 'fork', 1), ('b', 'theirs', 1);
+INSERT INTO setup (tenant, thread, body)
+SELECT tenant, id, CAST('{"setup":{"system":"\\u0000"},"segments":[]}' AS BYTES) FROM thread WHERE name <> 'fork';
+INSERT INTO setup (tenant, thread, body)
+SELECT tenant, id, CAST('{"setup":{},"segments":[{"thread":1,"after":0,"until":7}]}' AS BYTES)
+FROM thread WHERE name = 'fork';
+INSERT INTO checkpoint (tenant, thread, after_seq, body) VALUES ('a', 1, 9, CAST('{}' AS BYTES));
+"""
+
+
+def shares_of(url: str) -> tuple[list[int], list[int], list[int]]:
+    """What is known of an old database's fork, and of the checkpoint it had, once it is opened."""
+    store = open_store(url)
+    known = store.forks("a", 1, 7), store.forks("a", 1, 8), store.checkpoints("a", 1, until=100)
+    assert store.find("b", "theirs") is not None
+    store.close()
+    return known
+
+
+def test_forks_of_an_older_database_are_known_as_such(scratch: Path) -> None:
+    sqlite_at(scratch / "old.db", BEFORE_FORKS)
+    connection = apsw.Connection(str(scratch / "old.db"))
+    connection.execute(OLD_FORK.replace("BYTES", "BLOB"))
+    connection.close()
+    assert shares_of(f"sqlite:///{scratch}/old.db") == ([2], [], [9])
+
+
+def test_so_are_those_of_an_older_postgresql_although_its_owner_sees_no_tenants_rows(postgres: Server) -> None:
+    url = fresh(postgres, "old_forks")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE sash_schema (version integer PRIMARY KEY, name text NOT NULL)")
+        for migration in migrations("postgres")[:BEFORE_FORKS]:
+            connection.execute(migration.sql)
+            connection.execute("INSERT INTO sash_schema VALUES (%s, %s)", [migration.number, migration.name])
+        for table in ("thread", "setup", "checkpoint"):
+            connection.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
+        connection.execute(re.sub(r"CAST\((.*?) AS BYTES\)", r"convert_to(\1, 'UTF8')", OLD_FORK))
+        for table in ("thread", "setup", "checkpoint"):
+            connection.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY")
+    assert shares_of(url) == ([2], [], [9])
