@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
+import sash
 from sash.core.summary import Summary
 from sash.errors import ProviderBusy, ProviderDown, StoreUnavailable, SummaryRejected, WindowOverflow
 from sash.store import Entry, Store, Trouble
@@ -287,6 +288,15 @@ def test_failures_cost_too(store: Store, tenant: str) -> None:
 def test_only_enough_turns_are_worth_a_model(store: Store, tenant: str) -> None:
     slid(store, tenant)
     assert worker(store, tenant, terms=Terms(turns=500)).once() is None
+
+
+def test_how_many_turns_are_enough_is_the_policys_to_say(store: Store, tenant: str) -> None:
+    for least in (5, 12):
+        policy = msgspec.structs.replace(SMALL, summary_min_turns=least)
+        name = f"least {least}"
+        with sash.open(name, store=store, tenant=tenant, policy=policy, summarizer=model()) as thread:
+            assert isinstance(thread.worker, Worker)
+            assert thread.worker.terms.turns == least + 1
 
 
 def test_after_some_generations_a_summary_is_written_from_the_turns_again(store: Store, tenant: str) -> None:

@@ -61,7 +61,8 @@ def worker(
 
     name, _, model = settings.text("summarizer").partition(":")
     provider = provider_named(name, model=model, base_url=settings.text("base_url"))
-    terms = Terms(tokens_per_hour=settings.value("summary_tokens_per_hour"))
+    turns = settings.policy().summary_min_turns + 1
+    terms = Terms(turns=turns, tokens_per_hour=settings.value("summary_tokens_per_hour"))
     with store_of(settings) as store:
         for thread in names:
             _retry(store, tenant or "", thread)

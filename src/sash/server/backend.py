@@ -69,7 +69,8 @@ class Backend:
         setup = self.setup
         if not setup.summarizer:
             return None
-        terms = Terms(tokens_per_hour=setup.summary_tokens_per_hour)
+        turns = setup.policy.summary_min_turns + 1
+        terms = Terms(turns=turns, tokens_per_hour=setup.summary_tokens_per_hour)
         return Worker(self.store, self.answering.summarizer(setup.summarizer), terms=terms)
 
     def _summaries(self) -> Summaries | None:

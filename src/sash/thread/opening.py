@@ -50,7 +50,7 @@ def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
         thread = thread_of(place, row, wire=wire, owned=isinstance(store, str))
         thread.apply_change(change)
         if summarizer is not None:
-            thread.worker = _worker(place, tenant, summarizer)
+            thread.worker = _worker(thread, summarizer)
     except BaseException:
         if isinstance(store, str):
             place.close()
@@ -58,11 +58,12 @@ def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
     return thread
 
 
-def _worker(store: Store, tenant: str, summarizer: Summarizer | Provider | str) -> Summaries:
+def _worker(thread: Thread, summarizer: Summarizer | Provider | str) -> Summaries:
     from sash.summarize import summarizer_of
-    from sash.thread.worker import Worker
+    from sash.thread.worker import Terms, Worker
 
-    worker = Worker(store, summarizer_of(summarizer), tenant=tenant)
+    terms = Terms(turns=thread.setup.policy.summary_min_turns + 1)
+    worker = Worker(thread.store, summarizer_of(summarizer), tenant=thread.tenant, terms=terms)
     worker.start()
     return worker
 
