@@ -5,6 +5,7 @@
 
 ENV   := .venv
 PEERS := .venv-peers
+LITELLM := .venv-litellm
 BIN   := $(ENV)/bin
 
 .PHONY: help setup run test soak check format docs bench bench-memory bench-peers lock clean
@@ -46,14 +47,15 @@ bench: $(ENV)/ready  ## our benchmarks, each beside its floor; make bench ARGS="
 bench-memory: $(ENV)/ready  ## what is still in the window when it is needed, on real sessions
 	$(BIN)/python -m bench memory $(ARGS)
 
-bench-peers: $(PEERS)/ready  ## the same with the peers beside them, in an environment of their own
-	$(PEERS)/bin/python -m bench $(ARGS)
+bench-peers: $(PEERS)/ready  ## the same with the peers beside them, in environments of their own
+	@tools/litellm $(LITELLM)
+	SASH_BENCH_LITELLM="$${SASH_BENCH_LITELLM:-$$(ls $(LITELLM)/bin/litellm 2>/dev/null)}" $(PEERS)/bin/python -m bench $(ARGS)
 
 lock: $(ENV)/ready  ## renew the lock files after a change of dependencies; make lock ARGS=--upgrade
 	tools/lock $(ARGS)
 
 clean:  ## remove the environments and caches
-	rm -rf $(ENV) $(PEERS) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(ENV) $(PEERS) $(LITELLM) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 
 $(ENV)/ready: requirements.lock pyproject.toml tools/setup

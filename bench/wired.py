@@ -125,8 +125,7 @@ def litellm_proxy(upstream: Proxied) -> Iterator[Proxied]:
     LiteLLM's proxy, one process, without a database.
 
     What it needs cannot be installed together with the other peers (the resolver goes back to a version of years ago),
-    so `SASH_BENCH_LITELLM` names the program `litellm` of an environment of its own, made by
-    `pip install 'litellm[proxy]'`.
+    so `SASH_BENCH_LITELLM` names the program `litellm` of an environment of its own: `make bench-peers` makes one.
     """
     params = {"model": "openai/gpt-4o", "api_base": f"http://127.0.0.1:{upstream.port}/v1", "api_key": "sk-bench"}
     config = {

@@ -17,6 +17,7 @@ Every error that sash raises on purpose.
     │   ├── KeyRefused        the provider does not know the key, or does not allow it this
     │   ├── ProviderBusy      it has too much to do; it may say when to come back
     │   ├── ProviderDown      it cannot be reached, or fails by itself
+    │   │   └── ProviderSilent   it takes too long
     │   └── RequestRefused    it does not take the request
     │       └── RequestTooLong   because its model cannot read that much
     ├── ServerRefused         a server that would be open to strangers, or has no place to listen
@@ -395,6 +396,10 @@ class ProviderBusy(ProviderError):
 
 class ProviderDown(ProviderError):
     """The provider cannot be reached, or fails by itself."""
+
+
+class ProviderSilent(ProviderDown):
+    """The provider took too long: to be reached, or to say anything."""
 
 
 class AnswerBroken(ProviderError):

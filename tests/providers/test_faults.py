@@ -18,6 +18,7 @@ from sash.errors import (
     KeyRefused,
     ProviderBusy,
     ProviderDown,
+    ProviderSilent,
     ProviderError,
     RequestRefused,
     RequestTooLong,
@@ -202,7 +203,7 @@ def test_whoever_stops_listening_stops_the_provider(wire: str, words: int) -> No
 @every_wire
 def test_a_provider_that_falls_silent_is_given_up(wire: str) -> None:
     impatient = Patience(attempts=2, idle_seconds=0.1)
-    with upstream(Reply(ending="stall")) as served, pytest.raises(ProviderDown, match="no byte"):
+    with upstream(Reply(ending="stall")) as served, pytest.raises(ProviderSilent, match="no byte"):
         events_of(by_wire(wire, served.url, patience=impatient))
     assert len(served.asked) == 2
 

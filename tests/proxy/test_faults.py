@@ -12,7 +12,10 @@ import httpx2
 import openai
 import pytest
 
+from sash import Policy
 from sash.server.proxy import ProxySetup, Upstreams
+from sash.store import open_store
+from sash.thread import open_thread
 from tests.proxy.running import Served, served, setup_for
 from tests.proxy.upstream import (
     Received,
@@ -25,6 +28,7 @@ from tests.proxy.upstream import (
     saying,
     streaming,
 )
+from tests.proxy.validator import faults
 
 ROUTES = {"openai-chat": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages"}
 WIRES = list(ROUTES)
@@ -380,6 +384,77 @@ def test_an_upstream_that_cannot_be_reached_is_named_without_the_key(
     assert url in response.text
     assert "sk-canary-77" not in response.text + str(response.headers)
     upstream.faults.clear()
+
+
+# P12: calls at the same time, and arguments that are no JSON
+
+
+def interleaved(wire: str) -> list[bytes]:
+    """A stream of two calls at once, told in turns; the second breaks off in the middle of its arguments."""
+    first, second = '{"path": "a.txt"}', '{"path": "b'
+    if wire == "openai-chat":
+        deltas: list[dict[str, Any]] = []
+        for place, name in ((0, "read"), (1, "read")):
+            call = {"index": place, "id": f"call_{place}", "type": "function"}
+            deltas.append({"tool_calls": [{**call, "function": {"name": name, "arguments": ""}}]})
+        for at in range(0, len(first), 5):
+            for place, text in ((0, first), (1, second)):
+                part = {"index": place, "function": {"arguments": text[at : at + 5]}}
+                deltas.append({"tool_calls": [part]})
+        base = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        told = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+        told.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+        return [*(b"data: " + json.dumps(one).encode() + b"\n\n" for one in told), b"data: [DONE]\n\n"]
+    whole = completion("anthropic", "")
+    named: list[dict[str, Any]] = [{"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}]
+    for place in (0, 1):
+        block = {"type": "tool_use", "id": f"call_{place}", "name": "read", "input": {}}
+        named.append({"type": "content_block_start", "index": place, "content_block": block})
+    for at in range(0, len(first), 5):
+        for place, text in ((0, first), (1, second)):
+            delta = {"type": "input_json_delta", "partial_json": text[at : at + 5]}
+            named.append({"type": "content_block_delta", "index": place, "delta": delta})
+    named += [{"type": "content_block_stop", "index": place} for place in (0, 1)]
+    named += [
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+    return [named_frame(one) for one in named]
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
+def test_calls_told_in_turns_pass_as_they_are(proxy: Served, upstream: ScriptedUpstream, wire: str) -> None:
+    frames = interleaved(wire)
+    upstream.then(streaming(*frames))
+    assert ask(proxy, wire, stream=True).content == b"".join(frames)
+
+
+def test_arguments_that_are_no_json_are_kept_as_they_were_and_sent_so_that_they_are_valid(
+    upstream: ScriptedUpstream,
+) -> None:
+    store = open_store("memory:")
+    arguments = ['{"path": "a.txt"}', '{"path": "b']
+    calls = [
+        {"id": f"call_{place}", "type": "function", "function": {"name": "read", "arguments": text}}
+        for place, text in enumerate(arguments)
+    ]
+    said: list[Any] = [{"role": "user", "content": "Read both."}, {"role": "assistant", "tool_calls": calls}]
+    said += [{"role": "tool", "tool_call_id": f"call_{place}", "content": "a line\n" * 400} for place in (0, 1)]
+    said += [{"role": "user", "content": f"And {n}?"} for n in range(3)]
+    body = json.dumps({"model": "m", "messages": said}).encode()
+    policy = Policy(window=3_000, history_tokens=900)
+    with served(setup_for(upstream, keep=True, policy=policy), store=store) as proxy:
+        # The validator of the upstream looks at what goes out, shortened as it is here.
+        answer = proxy.post(ROUTES["openai-chat"], body, x_sash_thread="t")
+        assert answer.status_code == 200
+        assert answer.headers["x-sash-frame"] != "0"
+        thread = open_thread(answer.headers["x-sash-thread"], store=store, policy=Policy())
+    [asked] = [event for event in thread.events() if event.role == "assistant"]
+    assert json.loads(asked.body)["tool_calls"] == calls
+    there = thread.request(wire="anthropic")["messages"]
+    uses = [block for one in there if one["role"] == "assistant" for block in one["content"] if "input" in block]
+    assert [use["input"] for use in uses] == [{"path": "a.txt"}, {"INVALID_JSON": arguments[1]}]
+    assert faults("anthropic", json.dumps({"model": "m", "max_tokens": 5, "messages": there}).encode()) == []
 
 
 # P13: headers of one hop

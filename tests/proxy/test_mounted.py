@@ -38,6 +38,26 @@ def test_the_server_answers_as_the_provider_would(upstream: ScriptedUpstream) ->
         assert 'sash_overhead_seconds_count{face="proxy"} 1' in server.ask("GET", "/metrics").text
 
 
+def test_side_calls_that_were_kept_are_not_listed_but_found_by_their_name(upstream: ScriptedUpstream) -> None:
+    named = {"x-claude-code-session-id": "s", "x-api-key": "k"}
+    with running(
+        ServerSetup(port=0, store="memory:", provider="echo", proxy=setup_for(upstream, keep=True))
+    ) as server:
+        kept = []
+        for words in ("Fix the bug.", "Write a title for this conversation."):
+            body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": words}]}
+            kept.append(server.ask("POST", "/v1/messages", body, headers=named).headers["x-sash-thread"])
+        first, hidden = kept
+        assert hidden == f".{first}~2"
+        shown = server.get("/v1/threads")["threads"]
+        assert [one["title"] for one in shown] == ["Fix the bug."]
+        # Its name cannot stand in an address, so it is asked for by its number.
+        row = server.backend.store.find("", hidden)
+        assert row is not None
+        history = server.get(f"/v1/threads/~{row.id}/history")["turns"]
+        assert history[0]["requestText"] == "Write a title for this conversation."
+
+
 def test_a_slip_in_an_address_of_ours_is_told_here(upstream: ScriptedUpstream) -> None:
     with behind(upstream) as server:
         for path in ("/v1/threads-", "/v1/models/x"):

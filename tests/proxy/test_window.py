@@ -21,6 +21,7 @@ from tests.proxy.upstream import (
     events,
     limited,
     named_frame,
+    saying,
     streaming,
 )
 from tests.proxy.validator import faults
@@ -243,15 +244,37 @@ def test_a_provider_that_counts_more_moves_the_estimate_in_steps(upstream: Scrip
     assert factors[-1] == factors[-2]
 
 
-@pytest.mark.parametrize("read", [0, -5, 10**12, None])
-def test_usage_that_cannot_be_true_teaches_nothing(proxy: Served, upstream: ScriptedUpstream, read: int | None) -> None:
-    told = completion("openai-chat", "ok")
-    told["usage"] = None if read is None else {"prompt_tokens": read}
-    upstream.default = lambda _, talk: talk.answer(200, json.dumps(told).encode())
-    sent = body_of("openai-chat", talk_of("openai-chat", 12))
-    for _ in range(5):
-        assert proxy.post("/v1/chat/completions", sent).status_code == 200
-    assert proxy.post("/v1/sash/explain", sent).json()["calibration"] == 1.0
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("usage", [None, {}, 0, -5, 10**12, "many", [1]])
+def test_usage_that_cannot_be_true_teaches_nothing(
+    proxy: Served, upstream: ScriptedUpstream, wire: str, stream: bool, usage: Any
+) -> None:
+    """P9: missing, zero, negative or absurd; the estimate stands, and is marked as one."""
+    name = "prompt_tokens" if wire == "openai-chat" else "input_tokens"
+    said = {name: usage} if isinstance(usage, int) else usage
+    told = json.dumps(completion(wire, "ok") | {"usage": said}).encode()
+    frames = [_with_usage(frame, said) for frame in events(wire, "ok")]
+    upstream.default = streaming(*frames) if stream else saying(told)
+    sent = body_of(wire, talk_of(wire, 12), stream=stream)
+    for _ in range(4):
+        answer = proxy.post(ROUTES[wire], sent)
+        assert answer.status_code == 200
+        assert answer.content == (b"".join(frames) if stream else told)
+        assert int(answer.headers["x-sash-tokens"].removeprefix("~")) > 0
+    assert proxy.post("/v1/sash/explain", sent, x_sash_wire=wire).json()["calibration"] == 1.0
+
+
+def _with_usage(frame: bytes, usage: Any) -> bytes:
+    """The frame of a stream, with other usage wherever it tells of any."""
+    if b'"usage"' not in frame:
+        return frame
+    head, _, data = frame.partition(b"data: ")
+    told = json.loads(data)
+    for holder in (told, told.get("message"), told.get("response")):
+        if isinstance(holder, dict) and "usage" in holder:
+            holder["usage"] = usage
+    return head + b"data: " + json.dumps(told).encode() + b"\n\n"
 
 
 @pytest.mark.parametrize("wire", WIRES)

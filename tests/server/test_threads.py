@@ -59,6 +59,38 @@ def test_asked_twice_with_one_key_a_thread_is_made_once(server: Running) -> None
     key = {"idempotency-key": uuid4().hex}
     first = server.post("/v1/threads", {"title": "x"}, status=201, headers=key)["threadId"]
     assert server.post("/v1/threads", {"title": "x"}, status=201, headers=key)["threadId"] == first
+    before = len(server.get("/v1/threads?limit=200")["threads"])
+    other = server.ask("POST", "/v1/threads", {"title": "y"}, headers=key)
+    assert (other.status_code, other.json()["error"]["details"]["type"]) == (409, "KeyReused")
+    assert other.headers["x-should-retry"] == "false"
+    assert len(server.get("/v1/threads?limit=200")["threads"]) == before
+
+
+def test_a_key_does_not_hand_out_a_thread_that_was_there_before(server: Running) -> None:
+    taken = thread(server, threadId=f"mine-{uuid4().hex}")
+    key = {"idempotency-key": uuid4().hex}
+    assert server.ask("POST", "/v1/threads", {"threadId": taken}, headers=key).status_code == 409
+
+
+def test_a_thread_without_a_title_is_called_by_its_first_words(server: Running) -> None:
+    handle = sash.open(f"untitled-{uuid4()}", store=server.backend.store)
+    handle.append({"role": "user", "content": "Fix the parser\nand its tests."})
+    assert server.get(f"/v1/threads/{handle.name}")["title"] == "Fix the parser"
+    assert server.get(f"/v1/threads/{thread(server)}")["title"]
+
+
+def test_the_timeline_tells_of_commands_too(server: Running) -> None:
+    place = talked(server, 8, historyTokens=40_000, policy="best")
+    before = server.get(f"/v1/threads/{place}/context")["timeline"]
+    assert not any(moment["slid"] for moment in before)
+    assert all(later["cached"] > 0.5 for later in before[2:])
+    server.post(f"/v1/threads/{place}/compact")
+    said(server, place, "and on")
+    after = server.get(f"/v1/threads/{place}/context")["timeline"]
+    assert len(after) == len(before) + 1
+    assert (after[-1]["slid"], after[-1]["reason"]) == (True, "compact")
+    assert after[-1]["tokens"] < before[-1]["tokens"]
+    assert after[-1]["cached"] < 0.5
 
 
 def test_threads_are_listed_page_by_page_newest_first(server: Running) -> None:

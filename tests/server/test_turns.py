@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from sash.errors import AnswerBroken, ProviderBusy, RequestTooLong
+from sash.errors import AnswerBroken, ProviderBusy, ProviderSilent, RequestTooLong
 from sash.providers import TextDelta, Usage
 from sash.providers.events import Event
+from sash.server.fault import fault_of
 from sash.server.setup import ServerSetup
 from tests.server.serving import Running, running
 from tests.server.speaking import Scripted, events_of, finished, last_of, said, slowly, text_of, using
@@ -170,6 +171,18 @@ def test_a_client_that_goes_away_ends_its_turn_and_lets_the_provider_go(server: 
     )
     [turn] = server.get(f"/v1/threads/{place}/history")["turns"]
     assert (turn["stopReason"], turn["responseText"]) == ("interrupted", "Well, ")
+
+
+def test_a_provider_that_takes_too_long_is_told_as_a_timeout(server: Running) -> None:
+    async def silent() -> AsyncGenerator[Event]:
+        raise ProviderSilent("127.0.0.1: no byte in time (ReadTimeout)")
+        yield TextDelta("")
+
+    using(server, Scripted(lambda request: silent()))
+    [fault] = [event.fields["error"] for event in said(server, thread(server), "hi") if event.name == "error"]
+    assert fault["code"] == "TIMEOUT"
+    assert "127.0.0.1" not in fault["message"]
+    assert fault_of(ProviderSilent("x")).status == 504
 
 
 def test_the_same_key_runs_a_turn_once_and_tells_it_again(server: Running) -> None:

@@ -14,7 +14,15 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from sash.errors import AnswerBroken, KeyMissing, MissingExtra, ProviderDown, ProviderError, UnknownProvider
+from sash.errors import (
+    AnswerBroken,
+    KeyMissing,
+    MissingExtra,
+    ProviderDown,
+    ProviderError,
+    ProviderSilent,
+    UnknownProvider,
+)
 from sash.providers.events import Event
 from sash.providers.patience import Patience, asked_pause
 from sash.providers.refusals import complaint_of, refusal
@@ -136,7 +144,8 @@ class Connection:
                     yield event
         except httpx2.TimeoutException as error:
             waited = "no connection" if response is None and isinstance(error, httpx2.ConnectTimeout) else "no byte"
-            raise self._down(f"{waited} in time ({type(error).__name__})") from None
+            problem = f"{self.endpoint.host}: {waited} in time ({type(error).__name__})"
+            raise ProviderSilent(problem, worth_retrying=True) from None
         except httpx2.DecodingError:
             raise self._broken("sent what cannot be decompressed") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sash.errors import AnswerBroken, ProviderDown
+from sash.errors import AnswerBroken, ProviderSilent
 from sash.providers.events import Finished, Stop, TextDelta, ToolCalled, Usage
 from sash.providers.protocol import Provider
 
@@ -79,7 +79,7 @@ class _Asking:
                         asked.cancel()
                 return await asked
         except TimeoutError:
-            raise ProviderDown(f"{self.provider!r} was not done in {self.seconds} s", worth_retrying=True) from None
+            raise ProviderSilent(f"{self.provider!r} was not done in {self.seconds} s", worth_retrying=True) from None
         finally:
             await self.provider.aclose()
 

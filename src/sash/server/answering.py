@@ -69,6 +69,12 @@ class Answering:
             self._known[asked] = provider_named(name, model=asked, base_url=self.chosen.base_url, patience=patience)
         return self._known[asked]
 
+    @property
+    def window(self) -> int | None:
+        """What the usual model takes, where its provider knows better than the table of models: a local one."""
+        known: int | None = getattr(self.usual, "window", None)
+        return known
+
     def summarizer(self, named: str) -> Summarizer:
         """Who writes summaries, from PROVIDER:MODEL; at the server's own address where it is the same provider."""
         name, _, model = named.partition(":")

@@ -21,7 +21,7 @@ from sash.server.metrics import Level, Metrics
 from sash.server.pressing import Glance, Glances, glance_at
 from sash.server.proxy import Passed, Proxy, Summaries
 from sash.server.runner import Runner
-from sash.server.setup import ServerSetup
+from sash.server.setup import ServerSetup, within
 from sash.server.tracing import Tracing
 from sash.store import Store, ThreadRow, open_store
 from sash.thread import Thread
@@ -42,8 +42,8 @@ class Backend:
     """Store, keys, provider, running turns, numbers: one of each for all requests of a process."""
 
     def __init__(self, setup: ServerSetup, store: Store | None = None) -> None:
-        self.setup = setup
         self.answering = Answering(setup)
+        self.setup = setup = within(setup, self.answering.window)
         self.store = open_store(setup.store) if store is None else store
         self.worker = self._worker()
         self.handles = Handles(self.store, self.worker)

@@ -11,6 +11,16 @@ from starlette.requests import ClientDisconnect, Request
 
 from sash.server.fault import Fault
 
+LONGEST_KEY = 255
+
+
+def key_of(request: Request) -> str:
+    """The idempotency key of a request; empty where it has none."""
+    key: str = request.headers.get("idempotency-key", "")
+    if len(key) > LONGEST_KEY:
+        raise Fault("INVALID_ARGUMENT", f"an idempotency key has at most {LONGEST_KEY} characters")
+    return key
+
 
 async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, decompressed, or a fault."""

@@ -146,6 +146,6 @@ def upstream_fault(error: errors.ProviderError) -> Fault:
         return Fault("UPSTREAM_UNAVAILABLE", "the provider has too much to do", details=kind, headers=headers)
     if isinstance(error, errors.AnswerBroken):
         return Fault("UPSTREAM_UNAVAILABLE", "the provider's answer broke off or was none", details=kind)
-    if "silent" in str(error) or "timed out" in str(error):
+    if isinstance(error, errors.ProviderSilent):
         return Fault("TIMEOUT", "the provider took too long", details=kind)
     return Fault("UPSTREAM_UNAVAILABLE", "the provider cannot be reached, or fails by itself", details=kind)

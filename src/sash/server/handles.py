@@ -8,7 +8,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from threading import Lock
 
-from sash.errors import NotFound
+from sash.errors import KeyReused, NotFound
 from sash.store import Store, ThreadRow
 from sash.thread import Thread, thread_of
 from sash.thread.worker import Worker
@@ -16,6 +16,8 @@ from sash.thread.worker import Worker
 PLAIN = re.compile(r"[A-Za-z0-9._-]{1,128}")
 """An id that stands in an address as it is."""
 MOST = 512
+KEY_SECONDS = 30 * 86_400.0
+"""How long the idempotency key of a thread is known."""
 
 
 def id_of(row: ThreadRow) -> str:
@@ -28,10 +30,27 @@ def new_id() -> str:
     return f"thr_{secrets.token_hex(10)}"
 
 
-def id_for(key: str, body: bytes) -> str:
-    """The id that a request has made, or will make: the same for the same key and body."""
-    digest = blake2b(body, key=blake2b(key.encode("utf-8", "surrogatepass")).digest(), digest_size=10)
-    return f"thr_{digest.hexdigest()}"
+def id_for(key: str) -> str:
+    """The id that a request has made, or will make: the same for the same key."""
+    return f"thr_{_digest(key.encode('utf-8', 'surrogatepass'))}"
+
+
+def is_repeated(store: Store, tenant: str, key: str, body: bytes) -> bool:
+    """Whether a thread was asked for with this key and body before; `KeyReused` where the body was another."""
+    place, made = f"made-{_digest(key.encode('utf-8', 'surrogatepass'))}", _digest(body).encode()
+    before = store.note(tenant, place)
+    if before is None:
+        # Two at once: whoever is second hears what the first has asked for.
+        before = store.keep_note(tenant, place, made, forget_seconds=KEY_SECONDS)
+        if before == made:
+            return False
+    if before != made:
+        raise KeyReused(key)
+    return True
+
+
+def _digest(said: bytes) -> str:
+    return blake2b(said, digest_size=10, person=b"sash-made").hexdigest()
 
 
 class Handles:

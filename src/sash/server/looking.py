@@ -18,14 +18,16 @@ from sash.server.history import history_of
 from sash.server.origins import Part, parts_of
 from sash.server.route import Asked, Given, Route, Shape
 from sash.server.shapes import History, HistoryQuery, Name, Number, Page, Share, Size, WireName
+from sash.server.timeline import Moment, cached_share, timeline_of
 from sash.thread import Thread
 from sash.thread.acts import act_of
 from sash.thread.log import message_of
 from sash.window.replay import Replay
 
-MOST_REQUESTS = 500
-MOST_REPLAYED = 20_000
-"""Messages of a log that is replayed to answer a what-if."""
+MOST_REPLAYED = 50_000
+"""Events of a log that is replayed to answer a what-if."""
+MOST_CHARGED = 2_000
+"""The newest of them, whose requests are put together to tell what they cost; before that only the window slides."""
 
 
 class SourceShape(Shape, frozen=True, kw_only=True):
@@ -36,17 +38,6 @@ class SourceShape(Shape, frozen=True, kw_only=True):
     given: int
     change: str
     """What changes it."""
-
-
-class Moment(Shape, frozen=True, kw_only=True):
-    """One request so far."""
-
-    tokens: int
-    cached: float
-    """Share of it that a provider finds in its cache."""
-    slid: bool
-    frame: int | None
-    reason: str | None
 
 
 class ContextShape(Shape, frozen=True, kw_only=True):
@@ -200,7 +191,7 @@ _CHANGE = {
 def _context(thread: Thread) -> ContextShape:
     window = thread.window
     known, policy = window.context(), thread.setup.policy
-    replay = _replay(thread, {})
+    timeline = timeline_of(thread)
     limits = window.fold.limits
     return ContextShape(
         model=known.model,
@@ -217,26 +208,14 @@ def _context(thread: Thread) -> ContextShape:
         boundary=known.boundary,
         frame=known.frame,
         pressure=known.pressure,
-        cached_share=None if replay is None else replay.outcome().cached,
-        timeline=[] if replay is None else _timeline(replay),
+        cached_share=cached_share(timeline),
+        timeline=timeline,
         sources=[
             SourceShape(source=row.source, tokens=row.used, given=row.given, change=_CHANGE.get(row.source, ""))
             for row in known.ledger.rows
             if row.used.value or row.given
         ],
     )
-
-
-def _timeline(replay: Replay) -> list[Moment]:
-    replayed = replay.outcome()
-    # The frame that each slide made: they are numbered from 1 in the order in which they were made.
-    slid = {slide.request: (number, slide) for number, slide in enumerate(replayed.slid, 1)}
-    told = []
-    for request_number, (tokens, cached) in enumerate(zip(replayed.live, replay.cached, strict=True), 1):
-        frame, slide = slid.get(request_number, (None, None))
-        reason = None if slide is None else slide.reason
-        told.append(Moment(tokens=tokens, cached=cached, slid=slide is not None, frame=frame, reason=reason))
-    return told[-MOST_REQUESTS:]
 
 
 def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
@@ -252,7 +231,7 @@ def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
     replay, calibration = Replay("now", setup), Calibration()
     for event in thread.standing():
         if event.kind == "message":
-            replay.add(message_of(event), event.at)
+            replay.add(message_of(event), event.at, charged=event.seq > thread.seq - MOST_CHARGED)
         elif event.kind == "usage" and "model" not in change:
             # What the provider reported moved the real slides; of another model nothing was reported.
             calibration = observe(calibration, act_of(event, Report))

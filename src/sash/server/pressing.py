@@ -10,6 +10,7 @@ import msgspec
 
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
+from sash.core.turn import TITLE_LENGTH
 from sash.store import ThreadRow
 from sash.thread import Thread
 
@@ -19,6 +20,8 @@ MOST = 4096
 class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """A thread at a glance."""
 
+    title: str
+    """The first words that were said in it."""
     model: str
     policy: Policy
     summary: str
@@ -52,6 +55,12 @@ class Glances:
         return glance
 
 
+def first_words(thread: Thread) -> str:
+    """What a thread is called by that nobody gave a title; empty while nothing was said."""
+    opening = next((event for event in thread.said(1) if event.role == "user" and event.text.strip()), None)
+    return "" if opening is None else opening.text.strip().splitlines()[0][:TITLE_LENGTH]
+
+
 def glance_at(thread: Thread) -> Glance:
     """What a list shows of a thread."""
     context, setup = thread.context(), thread.setup
@@ -60,6 +69,7 @@ def glance_at(thread: Thread) -> Glance:
     if not context.window_known:
         health.append("nobody knows the model's window: a default stands in")
     return Glance(
+        title=first_words(thread),
         model=setup.model,
         policy=setup.policy,
         summary=fold.digest_text(),

@@ -67,6 +67,20 @@ class ServerSetup(msgspec.Struct, frozen=True, kw_only=True):
             return False
 
 
+RECALLED = 20
+"""In a small window, the part of it that recalled turns may have: one in so many."""
+
+
+def within(setup: ServerSetup, window: int | None) -> ServerSetup:
+    """The setup for a model that takes so much, where nobody said how much it takes."""
+    policy = setup.policy
+    if window is None or policy.window is not None:
+        return setup
+    recalled = min(policy.recall_tokens, window // RECALLED)
+    small = msgspec.structs.replace(policy, window=window, recall_tokens=recalled, budget=None)
+    return msgspec.structs.replace(setup, policy=small)
+
+
 def refuse_open_door(setup: ServerSetup) -> None:
     """A server that others can reach and that asks for no key is not started."""
     if not setup.is_loopback and not setup.require_key:

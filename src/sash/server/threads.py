@@ -9,8 +9,9 @@ import msgspec
 from sash.core.policy import Policy, policy_from
 from sash.errors import ThreadExists
 from sash.server.backend import Backend
+from sash.server.body import key_of
 from sash.server.fault import Fault
-from sash.server.handles import id_for, id_of, new_id
+from sash.server.handles import id_for, id_of, is_repeated, new_id
 from sash.server.moment import moment
 from sash.server.route import Asked, Route, Shape
 from sash.server.setup import ServerSetup
@@ -53,17 +54,22 @@ async def about(asked: Asked[None, None]) -> About:
 
 
 async def create_thread(asked: Asked[NewThread, None]) -> ThreadShape:
-    """Make a thread; `CONFLICT` where its id is taken. Asked twice with one idempotency key it is made once."""
+    """
+    Make a thread; `CONFLICT` where its id is taken.
+
+    Asked twice with one idempotency key it is made once; asked for another with it, that is a `CONFLICT` too.
+    """
     backend, tenant, body = asked.backend, asked.tenant, asked.body
-    key = asked.request.headers.get("idempotency-key", "")
+    key = key_of(asked.request)
 
     def work() -> ThreadShape:
-        name = body.thread_id or (new_id() if not key else id_for(key, msgspec.json.encode(body)))
+        name = body.thread_id or (id_for(key) if key else new_id())
         policy = policy_of(backend.setup, body) or backend.setup.policy
         _refuse_unsent(policy, bool(body.system), bool(body.tools))
         known = backend.store.find(tenant, name)
+        repeated = bool(key) and is_repeated(backend.store, tenant, key, msgspec.json.encode(body))
         if known is not None:
-            if body.thread_id or not key:
+            if not repeated:
                 raise ThreadExists(name)
             return shape_of(backend, known)
         thread = open_thread(
@@ -88,6 +94,8 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
     base = now or setup.policy
     if asked.policy is not None and asked.policy != setup.policy_name:
         base = Policy() if asked.policy == "best" else getattr(Policy, asked.policy)()
+        if base.window is None and setup.policy.window is not None:
+            base = msgspec.structs.replace(base, window=setup.policy.window, budget=None)
     elif asked.policy is not None:
         base = setup.policy
     names = ("history_tokens", "keep_share", "window", "recall_tokens")
@@ -174,7 +182,7 @@ def shape_of(backend: Backend, row: ThreadRow, troubles: dict[int, str] | None =
     trouble = (backend.troubles(row.tenant) if troubles is None else troubles).get(row.id)
     return ThreadShape(
         thread_id=id_of(row),
-        title=row.title or row.name,
+        title=row.title or glance.title or row.name,
         model=glance.model,
         policy=policy_name(backend.setup, glance.policy),
         summary=glance.summary,

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from sash.errors import NotFound, ThreadBusy
 from sash.server.backend import Backend
+from sash.server.body import key_of
 from sash.server.camel import camelled
 from sash.server.fault import Fault
 from sash.server.handles import id_of
@@ -22,8 +23,6 @@ from sash.server.stream import EventStream, gone
 from sash.server.told import sent
 from sash.server.turn import RunningTurn
 from sash.store import RunRow
-
-LONGEST_KEY = 255
 
 
 async def start_turn(asked: Asked[StartTurn, None]) -> Response | TurnShape:
@@ -41,7 +40,7 @@ async def start_turn(asked: Asked[StartTurn, None]) -> Response | TurnShape:
     start = Start(
         messages=[{"role": "user", "content": body.input}],
         wire="openai-chat",
-        key=_key(asked),
+        key=key_of(asked.request),
         wait_seconds=backend.setup.wait_seconds if body.wait_seconds is None else body.wait_seconds,
         background=body.background,
         max_tokens=body.max_tokens,
@@ -55,13 +54,6 @@ async def start_turn(asked: Asked[StartTurn, None]) -> Response | TurnShape:
 
 def _busy(busy: ThreadBusy) -> Fault:
     return Fault("CONFLICT", str(busy), details={"turnId": busy.run}, headers={"x-should-retry": "false"})
-
-
-def _key(asked: Asked[Any, Any]) -> str:
-    key: str = asked.request.headers.get("idempotency-key", "")
-    if len(key) > LONGEST_KEY:
-        raise Fault("INVALID_ARGUMENT", f"an idempotency key has at most {LONGEST_KEY} characters")
-    return key
 
 
 async def _answer(

@@ -77,15 +77,15 @@ class Replay:
         self._slid: list[Slid] = []
         self._pieces: dict[int, tuple[Message, Piece]] = {}
 
-    def add(self, message: Message, at: float | None = None) -> None:
-        """One more message; where a request follows it, that is charged for."""
+    def add(self, message: Message, at: float | None = None, *, charged: bool = True) -> None:
+        """One more message; where a request follows it, that is charged for, unless it is not to be."""
         placed = self._placing.add(message)
         frame = self.window.add(message, at)
         if frame is not None:
             self._slid.append(
                 Slid(request=len(self._live) + 1, reason=frame.reason, freed=frame.freed, boundary=frame.boundary)
             )
-        if placed.request_point:
+        if placed.request_point and charged:
             self._ask(at)
 
     def _ask(self, at: float | None) -> None:

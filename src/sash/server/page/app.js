@@ -71,7 +71,9 @@ export function go(id) {
 
 async function route() {
   document.body.dataset.open = "";
-  const id = decodeURIComponent(location.hash.replace(/^#\/?/, "").split("/")[0]);
+  const [name, turn] = location.hash.replace(/^#\/?/, "").split("/");
+  const id = decodeURIComponent(name);
+  if (id && id === shown.id && turn) return void attempt(() => shown.view.reveal(Number(turn)));
   shown.view?.close();
   Object.assign(shown, { id, view: null });
   if (!id) {
@@ -81,6 +83,7 @@ async function route() {
     const panes = inspector(panel);
     shown.view = threadView(main, id, panes, { changed: () => list.refresh(id) });
     await attempt(() => shown.view.refresh());
+    if (turn) await attempt(() => shown.view.reveal(Number(turn)));
   }
   await attempt(() => list.refresh(id));
 }

@@ -1,7 +1,10 @@
 // The log as a strip, a cell a turn, as wide as its tokens; the window is the frame that slides over it.
+// Of a long log a cell stands for several turns that fared alike: one thinner than a hair tells nobody anything.
 
 import { fill, make, plain } from "./dom.js";
 import { many, tokens, value } from "./words.js";
+
+const MOST_CELLS = 240;
 
 export function strip(choose) {
   const cells = new Map();
@@ -19,15 +22,22 @@ export function strip(choose) {
     const short = new Set(explained.results.filter((result) => result.state === "shortened").map((result) => result.turn));
     cells.clear();
     const newest = present.at(-1)?.number;
-    fill(rail, present.map((turn) => {
-      const kinds = [turn.state, turn.number === newest && turn.state === "live" ? "current" : "", short.has(turn.number) ? "shortened" : "", turn.digestedSteps ? "digested" : ""];
+    fill(rail, grouped(present, explained.boundary).map((group) => {
+      const [turn] = group;
+      const last = group.at(-1);
+      const whole = { value: group.reduce((sum, one) => sum + value(one.whole), 0), exact: group.every((one) => one.whole.exact) };
+      const kinds = [turn.state, last.number === newest && turn.state === "live" ? "current" : "",
+        group.some((one) => short.has(one.number)) ? "shortened" : "", group.some((one) => one.digestedSteps) ? "digested" : ""];
+      const name = group.length > 1 ? `turns ${turn.number} to ${last.number}` : `turn ${turn.number}`;
       const cell = make(`button.cell.${kinds.filter(Boolean).join(".")}`, {
-        "aria-label": `turn ${turn.number}, ${turn.state}, ${tokens(turn.whole)} tokens`,
-        style: { "flex-grow": `${Math.max(1, value(turn.whole))}`, "flex-basis": "0" },
-        onclick: () => choose(turn.number),
-        hint: () => `Turn ${turn.number}: ${plain(turn.title)}\n${tokens(turn.tokens)} tokens shown of ${tokens(turn.whole)}\n${turn.state}: ${turn.reason}`,
+        "aria-label": `${name}, ${turn.state}, ${tokens(whole)} tokens`,
+        style: { "flex-grow": `${Math.max(1, whole.value)}`, "flex-basis": "0" },
+        onclick: () => choose(last.number),
+        hint: () => group.length > 1
+          ? `${name[0].toUpperCase()}${name.slice(1)}, ${tokens(whole)} tokens\nthe first: ${plain(turn.title)}\n${turn.state}: ${turn.reason}`
+          : `Turn ${turn.number}: ${plain(turn.title)}\n${tokens(turn.tokens)} tokens shown of ${tokens(turn.whole)}\n${turn.state}: ${turn.reason}`,
       });
-      cells.set(turn.number, cell);
+      for (const one of group) cells.set(one.number, cell);
       return cell;
     }), frame, other);
     place(frame, explained.boundary);
@@ -39,6 +49,20 @@ export function strip(choose) {
       carried ? make("span.key", { style: { "--of": "var(--carried)" } }, `${carried} carried`) : null,
       short.size ? make("span", {}, "▨ shortened") : null,
       make("span", {}, `slides above ${tokens(explained.high)} down to ${tokens(explained.low)}`));
+  }
+
+  /** Turns in so many groups at the most; a group never crosses the boundary, nor holds turns in different states. */
+  function grouped(turns, boundary) {
+    const size = Math.ceil(turns.length / MOST_CELLS);
+    if (size <= 1) return turns.map((turn) => [turn]);
+    const groups = [];
+    for (const turn of turns) {
+      const last = groups.at(-1);
+      const alike = last && last[0].state === turn.state && last[0].number < boundary === turn.number < boundary;
+      if (alike && last.length < size) last.push(turn);
+      else groups.push([turn]);
+    }
+    return groups;
   }
 
   function place(box, boundary) {

@@ -8,15 +8,20 @@ import { strip } from "./strip.js";
 import { turnList } from "./turns.js";
 import { percent, tokens } from "./words.js";
 
+const PAGE = 60;
+const MOST_AT_ONCE = 500;
+
 export function threadView(main, id, panes, { changed }) {
   const known = { thread: null, explained: null, context: null, history: null };
   const stop = new AbortController();
   const title = make("h1", { tabindex: 0 });
   const chips = make("span.row");
-  const rail = strip((number) => turns.reveal(number));
+  const rail = strip((number) => reveal(number));
   const turns = turnList({ act, expand: (handle) => attempt(() => api.expand(id, handle)) });
   const box = chatBox({ send, cancel: () => running.turn && attempt(() => api.cancel(running.turn)) });
   const running = { turn: null };
+  const shown = { turns: 0 };
+  turns.wait();
 
   fill(main,
     make("header.head", {},
@@ -31,13 +36,39 @@ export function threadView(main, id, panes, { changed }) {
   /** Reads everything anew and draws it; what did not change keeps its place. */
   async function refresh() {
     const [thread, explained, context, history, marks] = await Promise.all([
-      api.thread(id), api.explain(id), api.context(id), api.history(id), api.marks(id),
+      api.thread(id), api.explain(id), api.context(id), api.history(id, { limit: Math.min(MOST_AT_ONCE, Math.max(PAGE, shown.turns)) }), api.marks(id),
     ]);
+    if (stop.signal.aborted) return;
     Object.assign(known, { thread, explained, context, history, marks: marks.marks });
     drawHead();
     rail.show(explained, context);
-    turns.show(history.turns, explained, known.marks);
+    drawTurns();
     await panes.show({ id, ...known, refresh, whatIf });
+  }
+
+  function drawTurns() {
+    const { history, explained, marks } = known;
+    shown.turns = history.turns.length;
+    turns.show(history.turns, explained, marks, history.next ? earlier : null);
+  }
+
+  /** The turns before those that are shown, as far back as one that somebody wants to see. */
+  async function earlier(until = null) {
+    const { history } = known;
+    const limit = until === null ? PAGE : Math.min(MOST_AT_ONCE, Math.max(PAGE, history.next - until + 5));
+    const more = await attempt(() => api.history(id, { before: history.next, limit }));
+    if (!more || known.history !== history) return;
+    known.history = { turns: [...more.turns, ...history.turns], next: more.next };
+    drawTurns();
+  }
+
+  async function reveal(number) {
+    while (known.history?.next && number < known.history.next) {
+      const before = known.history.next;
+      await earlier(number);
+      if (known.history.next === before) break;
+    }
+    turns.reveal(number);
   }
 
   function drawHead() {
@@ -108,5 +139,5 @@ export function threadView(main, id, panes, { changed }) {
     p: () => { const at = turns.current(); if (at) act(at.pinned ? "unpin" : "pin", at.number); },
   };
 
-  return { refresh, keys, close: () => stop.abort() };
+  return { refresh, reveal, keys, close: () => stop.abort() };
 }

@@ -10,7 +10,12 @@ export function turnList({ act, expand }) {
   let chosen = null;
   let explainedBy = new Map();
 
-  function show(history, explained, marks = []) {
+  /** Until there is something to show: the shape of what is coming. */
+  const wait = () => fill(element, make("div.waiting", { role: "status", "aria-label": "Reading the log" }, [1, 2, 3].map(() => make("i"))));
+
+  function show(history, explained, marks = [], earlier = null) {
+    const top = element.firstElementChild?.classList.contains("earlier") ? element.children[1] : null;
+    const above = top?.id && !element.querySelector(".waiting") ? { id: top.id, place: top.getBoundingClientRect().top } : null;
     const follow = element.scrollHeight - element.scrollTop - element.clientHeight < 120 || boundary === null;
     const moved = boundary !== null && boundary !== explained.boundary;
     boundary = explained.boundary;
@@ -22,10 +27,14 @@ export function turnList({ act, expand }) {
     const said = history.filter((turn) => !turn.isInternal);
     const internal = history.filter((turn) => turn.isInternal);
     const parts = [];
+    if (earlier) {
+      const before = many(said.length ? said[0].number - 1 : 0, "earlier turn");
+      parts.push(make("p.earlier", {}, make("button", { onclick: (event) => { event.target.disabled = true; earlier(); } }, `Show ${before === "1 earlier turn" ? "the turn before" : "turns before"}`), make("span.faint", {}, `${before} in the log`)));
+    }
     let divided = false;
     for (const turn of said) {
       const why = explainedBy.get(turn.number);
-      if (!divided && turn.number >= boundary && said[0].number < boundary) {
+      if (!divided && turn.number >= boundary && (said[0].number < boundary || (earlier && turn === said[0]))) {
         parts.push(divider(explained, moved));
         divided = true;
       }
@@ -35,7 +44,9 @@ export function turnList({ act, expand }) {
     }
     if (internal.length) parts.push(make("p.marker", {}, `${many(internal.length, "internal turn")}: summaries that were written by a model`));
     fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees."));
-    if (follow) element.scrollTop = element.scrollHeight;
+    const again = above && document.getElementById(above.id);
+    if (again && !follow) element.scrollTo({ top: element.scrollTop + again.getBoundingClientRect().top - above.place, behavior: "instant" });
+    else if (follow) element.scrollTo({ top: element.scrollHeight, behavior: "instant" });
   }
 
   const divider = (explained, moved) =>
@@ -133,7 +144,7 @@ export function turnList({ act, expand }) {
   }
 
   return {
-    element, show, begin,
+    element, show, begin, wait,
     reveal: (number) => choose(cards.get(number)),
     step: (by) => {
       const all = [...cards.values()];

@@ -1,0 +1,102 @@
+"""
+The requests of a thread so far, from what is stored of it: how full the window was, and what could be cached.
+
+Read off the log and its frames, never replayed: what moved the window was decided when it happened, by slides,
+pins, compacts, undos and rewinds alike, and a long thread is looked at as fast as a short one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sash.core.event import Event
+from sash.core.frame import Frame
+from sash.core.turn import SYSTEM
+from sash.server.route import Shape
+from sash.thread import Thread
+
+MOST_REQUESTS = 500
+MOST_EVENTS = 4_000
+"""That are read for them, about: those of the last so many, from the frame before them on."""
+
+
+class Moment(Shape, frozen=True, kw_only=True):
+    """One request so far."""
+
+    tokens: int
+    cached: float
+    """Share of it that a provider finds in its cache."""
+    slid: bool
+    frame: int | None
+    reason: str | None
+
+
+def timeline_of(thread: Thread) -> list[Moment]:
+    """The newest requests, oldest first."""
+    frames = thread.frames()
+    begin = bisect_right([frame.at for frame in frames], max(0, thread.seq - MOST_EVENTS)) - 1
+    anchor = frames[begin] if begin >= 0 else None
+    going = _Going(thread, 0 if anchor is None else anchor.tokens, frames[begin + 1 :])
+    for event in thread.events(since=0 if anchor is None else anchor.at):
+        going.add(event)
+    going.ask()
+    return going.told[-MOST_REQUESTS:]
+
+
+class _Going:
+    """A log going by, event by event."""
+
+    def __init__(self, thread: Thread, tokens: int, frames: tuple[Frame, ...]) -> None:
+        window = thread.window
+        self._fixed, self._live = window.fixed().value, tokens
+        self._record_over = window.fold.limits.record_over
+        self._cache_seconds = thread.setup.policy.cache_seconds
+        self._coming = list(reversed(frames))
+        self._made: Frame | None = None
+        """The newest frame since the last request."""
+        self._before: int | None = None
+        """What the last request took."""
+        self._at: float | None = None
+        self._asked_at: float | None = None
+        self._open = False
+        """Something was said that the model has not seen yet."""
+        self.told: list[Moment] = []
+
+    def add(self, event: Event) -> None:
+        """What happened next."""
+        if event.kind == "message" and event.turn != SYSTEM:
+            if event.role == "assistant":
+                self.ask()
+            elif event.role != "meta":
+                self._open = True
+            # A giant result is shortened as it enters.
+            over = self._record_over if event.role == "tool" and self._record_over else event.tokens
+            self._live += min(event.tokens, over)
+            self._at = event.at if event.at is not None else self._at
+        while self._coming and self._coming[-1].at <= event.seq:
+            self._made = self._coming.pop()
+            self._live = self._made.tokens
+
+    def ask(self) -> None:
+        """A request, where there is something to ask."""
+        if not self._open:
+            return
+        tokens, frame = self._fixed + self._live, self._made
+        cold = self._at is not None and self._asked_at is not None and self._at - self._asked_at > self._cache_seconds
+        kept = 0 if self._before is None or cold else self._before if frame is None else self._fixed
+        self.told.append(
+            Moment(
+                tokens=tokens,
+                cached=min(1.0, kept / tokens) if tokens else 0.0,
+                slid=frame is not None,
+                frame=None if frame is None else frame.number,
+                reason=None if frame is None else frame.reason,
+            )
+        )
+        self._before, self._made, self._open, self._asked_at = tokens, None, False, self._at
+
+
+def cached_share(moments: list[Moment]) -> float | None:
+    """Of all that was sent, what could be read from a cache; None where nothing was."""
+    sent = sum(moment.tokens for moment in moments)
+    return sum(moment.cached * moment.tokens for moment in moments) / sent if sent else None
