@@ -18,8 +18,8 @@ from sash.errors import (
     KeyRefused,
     ProviderBusy,
     ProviderDown,
-    ProviderSilent,
     ProviderError,
+    ProviderSilent,
     RequestRefused,
     RequestTooLong,
 )
