@@ -40,9 +40,7 @@ def test_the_server_answers_as_the_provider_would(upstream: ScriptedUpstream) ->
 
 def test_side_calls_that_were_kept_are_not_listed_but_found_by_their_name(upstream: ScriptedUpstream) -> None:
     named = {"x-claude-code-session-id": "s", "x-api-key": "k"}
-    with running(
-        ServerSetup(port=0, store="memory:", provider="echo", proxy=setup_for(upstream, keep=True))
-    ) as server:
+    with running(ServerSetup(port=0, store="memory:", provider="echo", proxy=setup_for(upstream, keep=True))) as server:
         kept = []
         for words in ("Fix the bug.", "Write a title for this conversation."):
             body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": words}]}
