@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sash import Policy
 from sash.server.setup import ServerSetup
 from tests.server.serving import Running, running
+
+
+# A busy machine is slow to draw, and that is not what these tests are about.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")

@@ -223,6 +223,28 @@ def test_turns_are_reached_by_the_keyboard(page: Page, server: Running) -> None:
     expect(page.get_by_label("Search all threads")).to_be_focused()
 
 
+def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, server: Running) -> None:
+    thread = thread_with(server, 0)
+    said = [
+        {"role": role, "content": f"{words} {n}"}
+        for n in range(1, 701)
+        for role, words in (("user", "Question"), ("assistant", "Answer"))
+    ]
+    server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    opened(page, server, thread)
+    expect(page.locator("#turn-700")).to_be_visible()
+    drawn = page.locator("article.turn").count()
+    assert drawn < 100
+    assert page.locator(".strip .cell").count() < 300
+    expect(page.locator(".earlier")).to_contain_text(f"{700 - drawn} earlier turns")
+    page.get_by_role("button", name="Show turns before").click()
+    expect(page.locator(f"#turn-{700 - drawn}")).to_be_attached()
+    # By its address, or from a search, any turn is reached.
+    page.evaluate("id => { location.hash = `#/${id}/5`; }", thread)
+    expect(page.locator("#turn-5")).to_be_in_viewport()
+    expect(page.locator("#turn-5")).to_contain_text("Question 5")
+
+
 def test_pictures_of_the_main_views_can_be_taken(
     page: Page, server: Running, pictures: Path | None, tmp_path: Path
 ) -> None:

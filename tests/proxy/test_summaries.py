@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from sash import Policy
+from sash import Policy, fit
 from sash.fitting.replays import REPLAYS
 from sash.server.proxy import Summaries
-from sash.server.proxy.preparing import ATTEMPTS, Job, Preparing, Written, write
+from sash.server.proxy.preparing import ATTEMPTS, MOST_JOBS, Job, Preparing, Written, write
 from sash.server.setup import ServerSetup
 from sash.store import Store, open_store
 from sash.summarize import Summarizer
@@ -170,6 +170,42 @@ def job(place: str = "a", **changes: Any) -> Job:
         "tokens": dict.fromkeys(range(1, 11), 100),
     }  # fmt: skip
     return Job(**(given | changes))
+
+
+def test_a_request_that_gives_way_by_itself_leads_to_no_summary() -> None:
+    model = Scripted(answer=faithful)
+    summaries = Summaries(Summarizer(model))
+    fitted = fit(json.loads(body("openai-chat", talk(29))), policy=POLICY)
+    alone = fitted.fold.copy()
+    planned = alone.plan("window", low=200)
+    assert planned is not None
+    alone.make(planned)
+    for fold, asked in ((alone, False), (fitted.fold, True)):
+        summaries.consider(("", "alice"), fold, fitted.listed, "openai-chat")
+        assert summaries.preparing.wait(20)
+        assert bool(model.asked) == asked
+    summaries.close()
+
+
+def test_no_more_waits_to_be_summarized_than_there_is_room_for() -> None:
+    may_answer = threading.Event()
+
+    def slow(question: str) -> str:
+        assert may_answer.wait(30)
+        return faithful(question)
+
+    made: list[str] = []
+    preparing = Preparing(
+        Summarizer(Scripted(answer=slow)), lambda done, _: made.append(done.place), tokens_per_hour=10**9
+    )
+    for number in range(MOST_JOBS + 10):
+        preparing.add(job(f"place-{number}", conversation=str(number)))
+    may_answer.set()
+    assert preparing.wait(60)
+    # The newest; and the first, which was being written by then.
+    assert len(made) <= MOST_JOBS + 1
+    assert f"place-{MOST_JOBS + 9}" in made
+    preparing.stop()
 
 
 def test_a_summary_is_merged_and_after_some_generations_written_anew() -> None:

@@ -49,7 +49,10 @@ def _chat(messages: Any) -> list[str]:
         if role == "user" and not said.get("content"):
             found.append(f"{place}: the user says nothing")
         for call in calls:
-            json.loads(call["function"]["arguments"] or "{}")
+            try:
+                json.loads(call["function"]["arguments"] or "{}")
+            except ValueError:
+                found.append(f"the arguments of {call['id']} are no JSON")
             if call["id"] in seen:
                 found.append(f"{place}: id {call['id']!r} twice")
             seen.add(call["id"])

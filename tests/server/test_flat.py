@@ -12,6 +12,7 @@ import pytest
 
 REQUESTS = 100_000
 WARM = 20_000
+STEP = 10_000
 CLIENTS = 16
 ROOM = 1.25
 """So much larger it may be: caches fill, and an allocator gives little back."""
@@ -57,11 +58,14 @@ def test_memory_and_files_stay_flat_over_a_hundred_thousand_requests(tmp_path: P
     try:
         assert process.stderr is not None
         url = next(line for line in process.stderr if line.startswith("sash serves ")).split()[2]
-        asyncio.run(ask(url, WARM))
-        memory, files = memory_of(process.pid), descriptors_of(process.pid)
-        asyncio.run(ask(url, REQUESTS - WARM))
-        assert memory_of(process.pid) < memory * ROOM
-        assert descriptors_of(process.pid) <= files + CLIENTS
+        curve: dict[int, tuple[int, int]] = {}
+        for asked in range(STEP, REQUESTS + 1, STEP):
+            asyncio.run(ask(url, STEP))
+            curve[asked] = memory_of(process.pid), descriptors_of(process.pid)
+            sys.stderr.write(f"{asked:>9,} requests {curve[asked][0] / 1000:8.1f} MB {curve[asked][1]:5} files\n")
+        (memory, files), (at_last, open_at_last) = curve[WARM], curve[REQUESTS]
+        assert at_last < memory * ROOM
+        assert open_at_last <= files + CLIENTS
     finally:
         process.terminate()
         process.communicate(timeout=60)

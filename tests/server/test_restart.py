@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,6 +16,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+import sash
 from tests.server.speaking import events_of
 from tests.store import server as postgres_server
 
@@ -176,6 +177,75 @@ def test_of_two_servers_on_one_store_one_goes_on_where_the_other_was_killed(stor
         assert [turn["status"] for turn in settled(third, place)] == ["completed", "interrupted", "completed"]
         third.post(f"/v1/threads/{place}/turns", {"input": "and again", "stream": False})
         assert settled(third, place)[3]["responseText"] == "and again"
+
+
+@contextmanager
+def summarizing(store: str) -> Iterator[subprocess.Popen[str]]:
+    """A worker beside them, in a process of its own, that takes a moment for each answer."""
+    command = [sys.executable, "-m", "tests.summarize.killed_worker", store, "", "0.05"]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.soak
+def test_two_servers_and_a_worker_that_are_killed_in_turn_lose_nothing(store: str) -> None:
+    place = f"turns-{uuid4().hex[:8]}"
+    said = 0
+
+    def talk(server: Served, turns: int) -> None:
+        nonlocal said
+        for _ in range(turns):
+            said += 1
+            words = f"Please set value_{said} to {1000 + said} in conf/part{said}.toml. " + "And so on. " * 100
+            asked = {"input": words, "stream": False, "waitSeconds": 30}
+            answer = server.client.post(f"/v1/threads/{place}/turns", json=asked, timeout=60)
+            assert answer.status_code == 200, answer.text
+
+    with ExitStack() as stack:
+        servers = [stack.enter_context(served(store)) for _ in range(2)]
+        worker = stack.enter_context(summarizing(store))
+        servers[0].post("/v1/threads", {"threadId": place, "policy": "best", "historyTokens": 6_000})
+        talk(servers[0], 5)
+        for number in range(4):
+            # Whoever's turn it is goes, and the others go on; then somebody takes its place.
+            if number % 2:
+                worker.kill()
+                worker.wait(20)
+                talk(servers[0], 4)
+                worker = stack.enter_context(summarizing(store))
+            else:
+                servers[0].kill()
+                talk(servers[1], 4)
+                servers = [servers[1], stack.enter_context(served(store))]
+        end = time.monotonic() + 60
+        while True:
+            revisions = servers[0].get(f"/v1/threads/{place}/summaries")["revisions"]
+            boundary = servers[0].get(f"/v1/threads/{place}")["boundary"]
+            if revisions and revisions[-1]["until"] >= boundary:
+                break
+            assert time.monotonic() < end, "a summary is due for ever"
+            time.sleep(0.1)
+        # Nothing is lost: every turn is there, once, and was answered.
+        turns = settled(servers[1], place)
+        assert [turn["number"] for turn in turns] == list(range(1, said + 1))
+        assert {turn["status"] for turn in turns} == {"completed"}
+        assert all(turn["responseText"] == turn["requestText"] for turn in turns)
+        # Nothing is doubled: each revision covers more than the one before, and tells no turn twice.
+        ends = [revision["until"] for revision in revisions]
+        assert ends == sorted(set(ends))
+        for number in range(1, ends[-1]):
+            assert revisions[-1]["text"].count(f"conf/part{number}.toml") <= 1
+        # Both would send the same.
+        asked = f"/v1/threads/{place}/request?wire=openai-chat"
+        assert servers[0].get(asked) == servers[1].get(asked)
+    with sash.open(place, store=store) as thread:
+        assert thread.verify().problems == ()
 
 
 def test_a_turn_is_cancelled_from_another_process(store: str) -> None:

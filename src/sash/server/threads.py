@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -21,6 +22,13 @@ from sash.store import ThreadRow
 from sash.thread import open_thread
 from sash.version import __version__
 
+_MACHINE_MADE = re.compile(
+    r"thr_[0-9a-f]{20}"  # ours
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\w+)?"  # a session file's
+    r"|.+@[0-9a-f]{8}(?:~\d+)?",  # of a client of the proxy
+    re.IGNORECASE,
+)
+"""Names that nobody chose: such a thread is called by its first words."""
 PRESETS = ("sliding", "priority", "threshold", "recent", "chat")
 
 
@@ -94,8 +102,9 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
     base = now or setup.policy
     if asked.policy is not None and asked.policy != setup.policy_name:
         base = Policy() if asked.policy == "best" else getattr(Policy, asked.policy)()
-        if base.window is None and setup.policy.window is not None:
-            base = msgspec.structs.replace(base, window=setup.policy.window, budget=None)
+        known = setup.policy.window
+        if known is not None and (base.window is None or base.window > known):
+            base = msgspec.structs.replace(base, window=known, budget=None)
     elif asked.policy is not None:
         base = setup.policy
     names = ("history_tokens", "keep_share", "window", "recall_tokens")
@@ -182,7 +191,7 @@ def shape_of(backend: Backend, row: ThreadRow, troubles: dict[int, str] | None =
     trouble = (backend.troubles(row.tenant) if troubles is None else troubles).get(row.id)
     return ThreadShape(
         thread_id=id_of(row),
-        title=row.title or glance.title or row.name,
+        title=row.title or (glance.title if _MACHINE_MADE.fullmatch(row.name) else "") or row.name,
         model=glance.model,
         policy=policy_name(backend.setup, glance.policy),
         summary=glance.summary,

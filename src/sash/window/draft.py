@@ -75,6 +75,11 @@ class Draft:
         twin._count()  # noqa: SLF001  # its own kind
         return twin
 
+    def positions(self) -> list[int]:
+        """Where in the log each message comes from, also where another wire has changed its form; -1: sash wrote it."""
+        lives = (self.given[place][1] for place in self.preparing.places)
+        return [OURS if live is None else live.position for live in lives]
+
     def told(self, repairs: Iterable[Repair]) -> Iterator[Repair]:
         """Repairs told of the log, not of what was put together."""
         for made in repairs:

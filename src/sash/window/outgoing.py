@@ -122,7 +122,14 @@ class Outgoing:
         if fold.factor != 1.0 or fold.beyond:
             said = TokenCount(corrected(said.value, fold.factor, fold.beyond), said.exact and fold.factor == 1.0)
         tokens = total((said, self._beside_messages()))
-        return Prepared(Made(wire=self.wire, fold=fold, sent=sent, tokens=tokens, size=size), fields, report)
+
+        def positions() -> list[int]:
+            found = draft.positions()[: len(sent)]
+            # Merged messages come from several places.
+            return found if len(found) == len(sent) else [position for _, position in sent]
+
+        made = Made(wire=self.wire, fold=fold, sent=sent, positions=positions, tokens=tokens, size=size)
+        return Prepared(made, fields, report)
 
     def settled(self, fold: Fold) -> Settled:
         """Who gets what of the window. What stands at the head never depends on what changes with each input."""

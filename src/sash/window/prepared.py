@@ -24,6 +24,7 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     wire: str
     fold: Fold
     sent: Sequence[tuple[Message, int]]
+    positions: Callable[[], Sequence[int]] = tuple
     tokens: TokenCount
     size: int
 
@@ -45,6 +46,11 @@ class Prepared:
         """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
         self.tokens = made.tokens
         """What the request takes: system prompt, tools, and all that is sent of the history."""
+
+    @cached_property
+    def positions(self) -> Sequence[int]:
+        """Where in the log each message comes from, also where another wire has changed its form; -1 as above."""
+        return self.made.positions()
 
     @cached_property
     def fields(self) -> Mapping[str, bytes]:

@@ -89,6 +89,11 @@ async function route() {
 }
 
 function welcome() {
+  const answers = make("p.tiny");
+  attempt(async () => {
+    const about = await api.about();
+    fill(answers, make("span.who-answers", {}, `Turns are answered by ${about.provider}${about.model && about.model !== about.provider ? `, ${about.model}` : ""}: ${about.why}.`));
+  });
   fill(
     main,
     make("div.empty", {},
@@ -98,12 +103,18 @@ function welcome() {
         make("button.main", { onclick: () => list.begin() }, "New thread")),
       make("p.tiny", {}, make("kbd", {}, "n"), " new thread · ", make("kbd", {}, "/"), " search · ", make("kbd", {}, "j"), " ",
         make("kbd", {}, "k"), " next and previous turn · ", make("kbd", {}, "c"), " compact · ", make("kbd", {}, "u"), " undo · ",
-        make("kbd", {}, "1"), "–", make("kbd", {}, "4"), " panes · ", make("kbd", {}, "i"), " write")),
+        make("kbd", {}, "1"), "–", make("kbd", {}, "4"), " panes · ", make("kbd", {}, "i"), " write"),
+      answers),
   );
 }
 
+// Beside an open drawer the page itself closes it.
+main.addEventListener("click", (event) => {
+  if (document.body.dataset.open && !event.target.closest(".only-small")) document.body.dataset.open = "";
+});
 addEventListener("hashchange", route);
 addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.body.dataset.open = "";
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select")) {
     if (event.key === "Escape") event.target.blur();

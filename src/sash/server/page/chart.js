@@ -6,6 +6,7 @@ import { tokens, value } from "./words.js";
 const WIDE = 380;
 const HIGH = 130;
 const LEFT = 34;
+const MOST = 500;
 
 export function chart(points, explained) {
   if (points.length < 2) return make("p.faint", {}, "Two requests make a line.");
@@ -26,7 +27,7 @@ export function chart(points, explained) {
       draw("line", { class: "slide", x1: x(point.place), x2: x(point.place), y1: y(top / 1.08), y2: y(0) }),
       titled(draw("circle", { class: "slidedot", cx: x(point.place), cy: y(point.tokens), r: 3.5 }), `frame ${point.frame}: ${point.reason ?? "slid"}`),
     ]),
-    draw("text", { x: LEFT, y: HIGH - 2 }, `request 1`), draw("text", { x: WIDE - 6, y: HIGH - 2, "text-anchor": "end" }, `${points.length}`));
+    draw("text", { x: LEFT, y: HIGH - 2 }, points.length < MOST ? "request 1" : `the last ${MOST} requests`), draw("text", { x: WIDE - 6, y: HIGH - 2, "text-anchor": "end" }, points.length < MOST ? `${points.length}` : ""));
 }
 
 /** Of each request: the part that could be read from the cache, and the part that was new. */

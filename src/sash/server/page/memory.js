@@ -5,7 +5,10 @@ import { attempt, note } from "./app.js";
 import { fill, make, plain } from "./dom.js";
 import { age, many, tokens } from "./words.js";
 
-export async function memoryPane(pane, { id, thread, refresh }) {
+let reveal = () => {};
+
+export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
+  reveal = show;
   const [facts, summaries] = await Promise.all([
     attempt(() => api.facts(id)), attempt(() => api.summaries(id)),
   ]);
@@ -34,7 +37,7 @@ const fact = (one) =>
 
 const reference = (turn) => make("a.ref", { href: `#turn-${turn}`, onclick: (event) => {
   event.preventDefault();
-  document.getElementById(`turn-${turn}`)?.scrollIntoView({ block: "center" });
+  reveal(turn);
 } }, `t${turn}`);
 
 /** Text with its [t12] made into links. */

@@ -43,7 +43,7 @@ export function threadView(main, id, panes, { changed }) {
     drawHead();
     rail.show(explained, context);
     drawTurns();
-    await panes.show({ id, ...known, refresh, whatIf });
+    await panes.show({ id, ...known, refresh, whatIf, reveal });
   }
 
   function drawTurns() {

@@ -25,6 +25,8 @@ _log = logging.getLogger("sash")
 HOUR = 3600.0
 MOST_JOBS = 32
 """That wait at once; one that is forgotten is asked for again with the next request of its conversation."""
+MOST_BYTES = 128_000_000
+"""Of histories that wait."""
 MOST_FAILURES = 10_000
 ATTEMPTS = 5
 FIRST_SECONDS = 30.0
@@ -101,7 +103,7 @@ class Preparing:
             if self._stop.is_set() or self._used(job.conversation) >= self._tokens_per_hour:
                 return
             self._jobs[job.place] = job
-            while len(self._jobs) > MOST_JOBS:
+            while len(self._jobs) > MOST_JOBS or (len(self._jobs) > 1 and self._waiting_bytes() > MOST_BYTES):
                 self._jobs.popitem(last=False)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="sash-proxy-summaries", daemon=True)
@@ -163,6 +165,9 @@ class Preparing:
                 self._failed.popitem(last=False)
         # Errors of providers and of the verifier name sizes and reasons; what was said is in none of them.
         _log.warning("no summary for the proxy, attempt %d: %s", attempts, type(error).__name__)
+
+    def _waiting_bytes(self) -> int:
+        return sum(len(job.listed) for job in self._jobs.values())
 
     def _used(self, conversation: str) -> int:
         lately = [(at, spent) for at, spent in self._spent.get(conversation, ()) if at > self._now() - HOUR]

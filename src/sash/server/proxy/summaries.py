@@ -96,6 +96,10 @@ class Summaries:
 
     def consider(self, caller: Caller, fold: Fold, listed: bytes, wire: str) -> None:
         """Have a summary prepared, in the background, where turns have left, or soon will, that none covers."""
+        frame = fold.frame
+        if frame.reason == "window" and frame.at == len(fold):
+            # One request alone gives way: nobody will ever ask under this frame again.
+            return
         least = fold.policy.summary_min_turns + 1
         standing = fold.summaries[-1] if fold.summaries else None
         covered = 0 if standing is None else standing.end
