@@ -14,7 +14,6 @@ from sash import Policy
 from sash.server.setup import ServerSetup
 from tests.server.serving import Running, running
 
-
 # A busy machine is slow to draw, and that is not what these tests are about.
 expect.set_options(timeout=20_000)
 

@@ -446,7 +446,7 @@ def test_arguments_that_are_no_json_are_kept_as_they_were_and_sent_so_that_they_
     with served(setup_for(upstream, keep=True, policy=policy), store=store) as proxy:
         answer = proxy.post(ROUTES["openai-chat"], body, x_sash_thread="t")
         assert answer.status_code == 200
-        assert answer.headers["x-sash-frame"] != "0"
+        assert len(upstream.last.body) < len(body)
         # What the client said is not for us to change, and OpenAI takes it; all else is valid, shortened as it is here.
         assert upstream.faults == ["the arguments of call_1 are no JSON"]
         upstream.faults.clear()
