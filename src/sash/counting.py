@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from sash.core.message import Message, ToolResult
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total
-from sash.core.turn import group
+from sash.core.turn import Placing
 from sash.counters import counter_for
 from sash.wire import Conversation, model_of, read
 
@@ -24,7 +25,10 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     total: TokenCount
     by_role: Mapping[str, TokenCount]
-    """Each role that speaks; `tools` for their schemas, `request` for what every request costs."""
+    """
+    Each role that speaks, results as `tool` on every wire; `tools` for their schemas, `request` for what every
+    request costs.
+    """
     by_type: Mapping[str, TokenCount]
     """Each kind of block; `framing` for what stands around them, `tools` and `request` as above."""
     messages: int
@@ -67,31 +71,51 @@ def ask(given: str | Conversation, *, model: str, counter: str) -> Answer:
 
 def tally(conversation: Conversation, counter: Counter) -> Tally:
     """The tokens of a conversation by role and by type of block."""
-    by_role: dict[str, TokenCount] = {}
-    by_type: dict[str, TokenCount] = {}
-
-    def add(role: str, kind: str, count: TokenCount) -> None:
-        by_role[role] = by_role.get(role, NO_TOKENS) + count
-        by_type[kind] = by_type.get(kind, NO_TOKENS) + count
-
+    tallying = Tallying(counter)
     for message in conversation.messages:
+        tallying.add(message)
+    return tallying.tally(tools=[tool.source for tool in conversation.tools])
+
+
+class Tallying:
+    """The tokens of what is said, added up as it comes: none of it is kept."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._by_role: dict[str, TokenCount] = {}
+        self._by_type: dict[str, TokenCount] = {}
+        self._placing = Placing()
+        self._turns = 0
+
+    def add(self, message: Message) -> None:
+        """One more message; what a log says about itself takes no tokens."""
+        self._turns += self._placing.add(message).starts
         if message.role == "meta":
-            continue
-        for block in message.blocks:
-            add(message.role, str(block.__struct_config__.tag), counter.block(block))
-        add(message.role, FRAMING, counter.around(message))
-    if conversation.tools:
-        add("tools", "tools", counter.tools([tool.source for tool in conversation.tools]))
-    if counter.priming and conversation.messages:
-        add("request", "request", TokenCount(counter.priming))
-    turns = sum(turn.number > 0 for turn in group(conversation.messages))
-    return Tally(
-        total=total(by_role.values()),
-        by_role=by_role,
-        by_type=_without_nothing(by_type),
-        messages=len(conversation.messages),
-        turns=turns,
-    )
+            return
+        # Anthropic writes results into the user's messages; they are a tool's words all the same.
+        results = [type(block) is ToolResult for block in message.blocks]
+        for block, is_result in zip(message.blocks, results, strict=True):
+            role = "tool" if is_result else message.role
+            self._add(role, str(block.__struct_config__.tag), self._counter.block(block))
+        self._add("tool" if results and all(results) else message.role, FRAMING, self._counter.around(message))
+
+    def _add(self, role: str, kind: str, count: TokenCount) -> None:
+        self._by_role[role] = self._by_role.get(role, NO_TOKENS) + count
+        self._by_type[kind] = self._by_type.get(kind, NO_TOKENS) + count
+
+    def tally(self, tools: Sequence[bytes] = ()) -> Tally:
+        """All of it, with the schemas of the tools that stand beside it."""
+        if tools:
+            self._add("tools", "tools", self._counter.tools(tools))
+        if self._counter.priming and self._placing.length:
+            self._add("request", "request", TokenCount(self._counter.priming))
+        return Tally(
+            total=total(self._by_role.values()),
+            by_role=self._by_role,
+            by_type=_without_nothing(self._by_type),
+            messages=self._placing.length,
+            turns=self._turns,
+        )
 
 
 def _without_nothing(counts: Mapping[str, TokenCount]) -> dict[str, TokenCount]:

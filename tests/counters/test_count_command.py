@@ -177,3 +177,64 @@ def test_a_counter_can_be_named() -> None:
 def test_an_endpoint_that_is_not_there_costs_a_note() -> None:
     said = " ".join(run("-t", "hello", "--counter", "remote:vllm=http://127.0.0.1:9", "-m", "qwen3-8b").stdout.split())
     assert "counted by remote:vllm: estimated: 127.0.0.1:9 cannot be reached" in said
+
+
+def session(folder: Path) -> Path:
+    place = folder / "session.jsonl"
+    lines: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": "a", "timestamp": "2026-01-01T00:00:00Z"}]
+    call = {"type": "toolCall", "id": "1", "name": "read", "arguments": {}}
+    answer = {"role": "assistant", "model": "claude-opus-5"}
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": "What is in a.py?"},
+        {**answer, "content": [call]},
+        {
+            "role": "toolResult",
+            "toolCallId": "1",
+            "toolName": "read",
+            "content": [{"type": "text", "text": "print(1)"}],
+        },
+        {**answer, "content": [{"type": "text", "text": "It prints 1."}]},
+    ]
+    lines += [
+        {"type": "message", "id": str(number), "parentId": str(number - 1) if number else None, "message": message}
+        for number, message in enumerate(said)
+    ]
+    place.write_text("\n".join(map(json.dumps, lines)) + "\n{torn", "utf-8")
+    return place
+
+
+def test_a_session_of_a_tool_is_counted_as_what_was_said_in_it(tmp_path: Path) -> None:
+    place = session(tmp_path)
+    said = json.loads(run(str(place), "--json").stdout)
+    assert (said["kind"], said["turns"], said["messages"], said["damaged"]) == ("pi", 1, 4, 1)
+    assert said["model"]["name"] == "claude-opus-5"
+    assert said["by_role"].keys() == {"user", "assistant", "tool"}
+    assert sum(part["value"] for part in said["by_type"].values()) == said["total"]["value"] < 100
+    assert json.loads(run("-", "--json", stdin=place.read_bytes()).stdout) == said
+    assert json.loads(run(str(place), "-m", "gpt-5", "--json").stdout)["total"]["exact"]
+    assert json.loads(run(str(place), "--plain", "--json").stdout)["total"]["value"] > said["total"]["value"]
+    shown = run(str(place)).stdout
+    assert "1 turn, 4 messages" in shown
+    assert "1 place could not be read" in shown
+    assert "make it with `sash fit" in " ".join(run(str(place), "--counter", "remote:vllm=http://x").output.split())
+
+
+def test_results_are_a_tools_words_on_every_wire() -> None:
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "read", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "print(1)"}]}
+    both = {"role": "user", "content": [*result["content"], {"type": "text", "text": "and now?"}]}
+    by_role = json.loads(run("--json", stdin=json.dumps([ANTHROPIC["messages"][0], called, result])).stdout)["by_role"]
+    assert by_role.keys() == {"user", "assistant", "tool"}
+    mixed = json.loads(run("--json", stdin=json.dumps([called, both])).stdout)["by_role"]
+    assert mixed.keys() == {"assistant", "tool", "user"}
+
+
+def test_a_list_of_runs_is_counted_by_its_first(tmp_path: Path) -> None:
+    place = tmp_path / "runs.json"
+    place.write_text(json.dumps([{"traj": CHAT}, {"traj": CHAT * 9}]), "utf-8")
+    assert json.loads(run(str(place), "-m", "gpt-5", "--json").stdout)["messages"] == 5
+    assert json.loads(run(str(place), "-m", "gpt-5", "--part", "1", "--json").stdout)["messages"] == 45
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    assert isinstance(run(str(tmp_path / "nowhere.jsonl")).exception, NotFound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,36 +13,37 @@ import msgspec
 from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
+from sash.cli.damage import print_damage
 from sash.cli.folded import Reading, Telling, tell_file
 from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
-from sash.cli.subject import located, subject_argument, telling_of
+from sash.cli.subject import THREAD, Located, located, reading_options, subject_argument, take_reading
 from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
 from sash.counters import Choice, counter_for
-from sash.counting import Tally, ask, model_named, tally
-from sash.errors import UnknownCounter
+from sash.counting import Tally, Tallying, ask, model_named, tally
+from sash.errors import InvalidMessage, UnknownCounter
 from sash.settings import Settings
-from sash.transcripts.sniff import format_of
+from sash.transcripts import FORMATS, Damage
+from sash.transcripts.document import LARGEST
+from sash.transcripts.sniff import SQLITE, format_of
 from sash.transcripts.source import Source
 from sash.wire import WIRES, Conversation, read
+
+COUNTED = ("model", "counter")
+SESSIONS = frozenset(FORMATS) - frozenset(WIRES)
+"""Formats of tools; what is written as a provider takes it is counted as the request that it is."""
+LARGE = 1 << 26
+"""Bytes from which messages are gone through one by one, not read at once."""
 
 
 class _Options(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
     text: str | None
-    model: str
-    counter: str
     wire: str | None
     plain: bool
     as_json: bool
-
-
-class _Given(msgspec.Struct, frozen=True):
-    """What is to be counted, and for which model."""
-
-    said: str | Conversation
-    model: str
 
 
 class CountedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +75,10 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     by_type: dict[str, TokenCount] | msgspec.UnsetType = msgspec.UNSET
     messages: int | msgspec.UnsetType = msgspec.UNSET
     turns: int | msgspec.UnsetType = msgspec.UNSET
+    kind: str | msgspec.UnsetType = msgspec.UNSET
+    """The format of a session file; `thread` of a stored one."""
+    damaged: int | msgspec.UnsetType = msgspec.UNSET
+    """Places of a session file that could not be read."""
 
 
 class _Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +90,9 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     choice: Choice
     tally: Tally | None = None
+    kind: str = ""
+    damage: tuple[Damage, ...] = ()
+    damaged: int = 0
 
     def shown(self) -> Counted:
         """As `--json` prints it."""
@@ -102,36 +110,37 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
             by_type=dict(divided.by_type) if divided else msgspec.UNSET,
             messages=divided.messages if divided else msgspec.UNSET,
             turns=divided.turns if divided else msgspec.UNSET,
+            kind=self.kind or msgspec.UNSET,
+            damaged=self.damaged if self.kind else msgspec.UNSET,
         )
 
 
 @click.command()
 @subject_argument(required=False)
 @click.option("-t", "--text", help="Count these words instead of a file.")
-@click.option("-m", "--model", default="", help="The model that would read it: gpt-5, anthropic/claude-opus-5, ...")
-@click.option(
-    "--counter", default="", help="Count by this: exact, hf:PATH, estimate, chars4, gitclaw, bytes4, remote:..."
-)
 @click.option("--wire", type=click.Choice(sorted(WIRES)), help="How the messages are written; guessed when left out.")
 @click.option("--plain", is_flag=True, help="Count the words as they stand, also when they are JSON.")
-@from_settings(*STORED)
+@reading_options
+@from_settings(*COUNTED, *STORED)
 @reports(Counted)
 def count(**asked: Any) -> None:
     """
     Count the tokens of SUBJECT, of standard input, or of --text.
 
-    SUBJECT is a file, a session of a tool (claude:latest, pi:2) or the name of a stored thread.
-    A session file, a JSON list of messages, a whole request body or a file with one message per
-    line is counted as it would be sent if nothing were left out, by role and by type of block.
-    Any other file is text. A `~` marks an estimate.
+    A session file, a session of a tool (claude:latest), a stored thread, a JSON list of messages,
+    a whole request body or a file with one message per line is counted as it would be sent, all
+    of it, by role and by type of block. Anything else is text. A `~` marks an estimate.
     """
-    settings = settings_of(asked, *STORED)
+    settings = settings_of(asked, *COUNTED, *STORED)
+    reading = take_reading(asked)
     options = msgspec.convert(asked, _Options)
-    options = msgspec.structs.replace(options, model=options.model or settings.text("model"))
-    given = _given(options, settings)
-    options = msgspec.structs.replace(options, model=given.model)
     try:
-        counted = _counted(given.said, options)
+        if options.text is not None:
+            counted = _of_words(options, settings)
+        elif (place := _located(options, settings)) is None:
+            counted = _of_thread(options.subject or "", settings)
+        else:
+            counted = _of_file(place, options, settings, reading)
     except UnknownCounter as error:
         raise click.BadParameter(str(error), param_hint="'--counter'") from None
     if options.as_json:
@@ -140,9 +149,87 @@ def count(**asked: Any) -> None:
         _print(counted)
 
 
-def _counted(given: str | Conversation, options: _Options) -> _Counted:
-    remote = options.counter.startswith("remote:")
-    choice = counter_for(options.model, counter="estimate" if remote else options.counter)
+def _of_words(options: _Options, settings: Settings) -> _Counted:
+    if options.subject is not None:
+        raise click.UsageError("give a SUBJECT or --text, not both")
+    content = (options.text or "").encode("utf-8", "surrogatepass")
+    given = read(_listed(content), options.wire) if options.wire and not options.plain else _words(content)
+    return _counted(given, settings)
+
+
+def _located(options: _Options, settings: Settings) -> Located | None:
+    if options.subject is None and sys.stdin.isatty():
+        raise click.UsageError("give a SUBJECT, --text, or something on standard input")
+    name = options.subject or "-"
+    # Any file will do, also a pipe: what is no session is text.
+    return Located(name=name, path=Path(name)) if Path(name).exists() else located(name, settings)
+
+
+def _of_file(place: Located, options: _Options, settings: Settings, reading: Reading) -> _Counted:
+    source = Source(place.given())
+    reading = place.reading(reading)
+    found = "" if options.plain or options.wire else reading.format or _format(source)
+    reading = msgspec.structs.replace(reading, format=found)
+    if found in SESSIONS or (found and (reading.part or source.size > LARGE)):
+        return _told(tell_file(place.name, source, settings, reading), settings)
+    content = source.whole(LARGEST)
+    wire = options.wire or found
+    if options.plain or not wire:
+        return _counted(_words(content), settings)
+    try:
+        return _counted(read(_listed(content), wire), settings)
+    except InvalidMessage:
+        if not found:
+            raise
+    # Messages, but further in: a list of runs, a request that was logged with its answer.
+    return _told(tell_file(place.name, source, settings, reading), settings)
+
+
+def _format(source: Source) -> str:
+    """The format of what may be a session; words are not looked at any further."""
+    beginning = source.head().removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")
+    return format_of(source) if beginning.startswith((b"{", b"[", SQLITE)) else ""
+
+
+def _of_thread(name: str, settings: Settings) -> _Counted:
+    from sash.cli.stored import stored_thread, tell_thread
+
+    with stored_thread(name.removeprefix(THREAD), settings) as thread:
+        return _told(tell_thread(thread, settings), settings)
+
+
+def _told(telling: Telling, settings: Settings) -> _Counted:
+    """A session or thread, gone through once and never kept."""
+    if settings.text("counter").startswith("remote:"):
+        raise click.UsageError("an endpoint counts one request: make it with `sash fit -o FILE`, then count that")
+    choice = counter_for(telling.setup.model, counter=settings.text("counter"))
+    tallying = Tallying(choice.counter)
+    for message in telling.setup.system:
+        tallying.add(message)
+    with Progress(f"counting {telling.name}") as progress:
+        for number, entry in enumerate(telling.entries):
+            if entry.message.role != "meta":
+                tallying.add(entry.message)
+            progress.at(number)
+    divided = tallying.tally([tool.source for tool in telling.setup.tools])
+    transcript = telling.transcript
+    return _Counted(
+        total=divided.total,
+        counter=choice.counter.id,
+        version=choice.counter.version,
+        why=choice.why,
+        choice=choice,
+        tally=divided,
+        kind=transcript.format if transcript is not None else "thread",
+        damage=tuple(transcript.damage) if transcript is not None else (),
+        damaged=transcript.damaged if transcript is not None else 0,
+    )
+
+
+def _counted(given: str | Conversation, settings: Settings) -> _Counted:
+    asked, model = settings.text("counter"), settings.text("model") or model_named(given)
+    remote = asked.startswith("remote:")
+    choice = counter_for(model, counter="estimate" if remote else asked)
     counter = choice.counter
     if isinstance(given, str):
         divided, counted_total = None, counter.text(given)
@@ -159,62 +246,13 @@ def _counted(given: str | Conversation, options: _Options) -> _Counted:
     )
     if not remote:
         return counted
-    answer = ask(given, model=options.model, counter=options.counter)
+    answer = ask(given, model=model, counter=asked)
     why = answer.note or "the endpoint counted the whole; its parts are estimated"
-    name = options.counter.partition("=")[0]
-    return msgspec.structs.replace(counted, total=answer.count, counter=name, why=why)
+    return msgspec.structs.replace(counted, total=answer.count, counter=asked.partition("=")[0], why=why)
 
 
-def _given(options: _Options, settings: Settings) -> _Given:
-    if options.text is not None:
-        if options.subject is not None:
-            raise click.UsageError("give a SUBJECT or --text, not both")
-        content = options.text.encode("utf-8", "surrogatepass")
-        return (
-            _as_messages(content, options.wire, options)
-            if options.wire and not options.plain
-            else _words(content, options)
-        )
-    if options.subject is None and sys.stdin.isatty():
-        raise click.UsageError("give a SUBJECT, --text, or something on standard input")
-    place = located(options.subject or "-", settings)
-    if place is None:
-        return _session(options.subject or "", options, settings)
-    content = sys.stdin.buffer.read() if place.path is None else place.path.read_bytes()
-    if options.plain:
-        return _words(content, options)
-    form = options.wire or format_of(Source(BytesIO(content)))
-    if form in WIRES:
-        return _as_messages(content, form, options)
-    return (
-        _told(tell_file(place.name, BytesIO(content), settings, place.reading(Reading())), options)
-        if form
-        else _words(content, options)
-    )
-
-
-def _session(name: str, options: _Options, settings: Settings) -> _Given:
-    with telling_of(name, settings, Reading()) as telling:
-        return _told(telling, options)
-
-
-def _told(telling: Telling, options: _Options) -> _Given:
-    """All that was said in a session, whatever its window would leave out."""
-    if options.counter.startswith("remote:"):
-        raise click.UsageError("an endpoint counts a request, not a session: `sash fit SUBJECT -o FILE` writes one")
-    setup = telling.setup
-    messages = (*setup.system, *(entry.message for entry in telling.entries))
-    wire = telling.transcript.wire if telling.transcript is not None else "openai-chat"
-    return _Given(Conversation(wire=wire, messages=messages, tools=setup.tools), options.model or setup.model)
-
-
-def _as_messages(content: bytes, wire: str, options: _Options) -> _Given:
-    said = read(_listed(content), wire)
-    return _Given(said, options.model or model_named(said))
-
-
-def _words(content: bytes, options: _Options) -> _Given:
-    return _Given(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), options.model)
+def _words(content: bytes) -> str:
+    return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def _listed(content: bytes) -> bytes:
@@ -229,7 +267,9 @@ def _print(counted: _Counted) -> None:
     out = screen()
     if counted.tally is not None:
         _print_parts(out, "role", counted.tally.by_role, counted.total)
+        out.say()
         _print_parts(out, "type", counted.tally.by_type, counted.total)
+        out.say()
         out.paragraph(f"{amount(counted.tally.turns, 'turn')}, {amount(counted.tally.messages, 'message')}")
     model = counted.choice.model
     out.say(f"{counted.total.full} {'token' if counted.total.value == 1 else 'tokens'}", "bold")
@@ -239,6 +279,7 @@ def _print(counted: _Counted) -> None:
         known = ", a default: this model is not known" if model.default_window else ""
         out.paragraph(f"{shown} of a window of {short(model.window)}{known}")
     out.paragraph(clean(f"counted by {counted.counter}: {counted.why}"))
+    print_damage(out, counted.damage, counted.damaged)
 
 
 def _print_parts(out: Screen, heading: str, counts: Mapping[str, TokenCount], total: TokenCount) -> None:

@@ -15,6 +15,7 @@ from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
+from sash.cli.title import shown_title
 from sash.core.explain import ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
 from sash.errors import NotFound
@@ -124,7 +125,7 @@ def _why(turn: ExplainedTurn) -> tuple[object, ...]:
 
 def _print_title(out: Screen, turn: ExplainedTurn) -> None:
     size = size_of(turn)
-    line = out.cut(f"{turn.number:>4}  {clean(turn.title) or '(no words)'}", max(8, out.width - len(size) - 2))
+    line = out.cut(f"{turn.number:>4}  {shown_title(out, turn.title)}", max(8, out.width - len(size) - 2))
     out.say(f"{line}  {size}", STYLES[turn.state] if turn.state == "evicted" else "")
 
 

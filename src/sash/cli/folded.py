@@ -18,6 +18,7 @@ from sash.core.tokens import Counter
 from sash.core.turn import Placing
 from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Heading, Part, Transcript, Usage, open_transcript
+from sash.transcripts.source import Source
 from sash.window import Context, Prepared, Setup, Window
 
 AHEAD = 100
@@ -105,7 +106,7 @@ class Folded(msgspec.Struct, kw_only=True):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The conversations in the file, when there are several."""
+        """The conversations in a file that holds several."""
         return self.transcript.parts if self.transcript is not None else ()
 
     def context(self) -> Context:
@@ -154,7 +155,7 @@ class Folded(msgspec.Struct, kw_only=True):
             yield from ((told.position, told.message) for told in self.kept if told.turn == turn)
 
 
-def tell_file(name: str, given: str | IO[bytes], settings: Settings, reading: Reading) -> Telling:
+def tell_file(name: str, given: str | IO[bytes] | Source, settings: Settings, reading: Reading) -> Telling:
     """
     A session file, about to be gone through.
 

@@ -20,6 +20,7 @@ from sash.cli.screen import Screen, Style, screen
 from sash.cli.spoken import OpenedTurn, messages_of, print_messages
 from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
+from sash.cli.title import shown_title
 from sash.core.explain import ExplainedTurn, Explanation, State
 from sash.core.tokens import TokenCount, short
 from sash.errors import NotFound
@@ -133,7 +134,7 @@ def _open(it: Subject, number: int, *, as_json: bool) -> None:
         answer(OpenedTurn(turn=turn, messages=found))
         return
     out = screen()
-    out.say(out.cut(f"turn {number}: {clean(turn.title) or '(no words)'}", out.width), "bold")
+    out.say(out.cut(f"turn {number}: {shown_title(out, turn.title)}", out.width), "bold")
     when = age(it.times.get(number), time.time())
     ago = f" · {when} ago" if when not in ("", "now") else ""
     out.paragraph(f"{turn.state} · {size_of(turn)} tokens{ago}", "dim")
@@ -147,12 +148,15 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
     explained, context = it.explain(), it.context()
     _heading(out, it, explained)
     print_pressure(out, context.pressure)
-    window = "" if context.window_known else ", a default: nobody knows this model"
-    out.paragraph(f"history {explained.tokens} of {short(explained.high)} (slides above){window}", "dim")
+    out.paragraph(f"history {explained.tokens} of {short(explained.high)} (slides above)", "dim")
+    if not context.window_known:
+        why = "nobody knows this model" if it.model else "no model is named"
+        out.paragraph(f"a window of {short(context.window)} is a default: {why}; -m names one", "dim")
     out.say()
     turns = explained.turns[-last:] if last else explained.turns
     if len(turns) < len(explained.turns):
-        out.say(out.drawn(f"… {len(explained.turns) - len(turns):,} turns before"), "dim")
+        before = len(explained.turns) - len(turns)
+        out.say(out.drawn(f"… {amount(before, 'turn')} before"), "dim")
     _print_turns(out, it, turns, explained.boundary, messages=messages)
     print_damage(out, it.damage, it.damaged)
 
@@ -207,7 +211,7 @@ def _row(out: Screen, turn: ExplainedTurn, at: float | None, now: float, largest
     words: Style = "dim" if turn.state == "evicted" else ""
     return [
         Cell(str(turn.number), "dim"),
-        Cell(clean(turn.title) or "(no words)", words),
+        Cell(shown_title(out, turn.title), words),
         Cell(turn.state, style),
         Cell(age(at, now), "dim"),
         Cell(size_of(turn) if out.width > NARROW else str(turn.tokens), words),

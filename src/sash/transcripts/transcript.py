@@ -72,7 +72,7 @@ class Transcript(About):
 
 
 def open_transcript(
-    given: str | os.PathLike[str] | IO[bytes],
+    given: str | os.PathLike[str] | IO[bytes] | Source,
     *,
     format: str = "",  # noqa: A002  (the word of the domain)
     part: str = "",
@@ -85,7 +85,7 @@ def open_transcript(
     Raises `UnreadableTranscript` or `UnknownTranscript`; damage inside the file raises nothing. A part
     that is not there is `NotFound` as soon as it is read.
     """
-    source = Source(given)
+    source = given if isinstance(given, Source) else Source(given)
     name = format or format_of(source)
     if not name:
         raise UnknownTranscript(source.name)
