@@ -12,6 +12,7 @@ from sash.cli.answer import answer
 from sash.cli.folded import Telling
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
+from sash.cli.progress import Progress
 from sash.cli.stored import stored_thread, tell_thread
 from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
 from sash.cli.written import heading_for
@@ -75,8 +76,8 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
     if as_json and output is None:
         raise click.UsageError("--json prints what was done, so the session itself needs a file: -o FILE")
     heading = heading_for(telling.name, telling.setup, telling.transcript)
-    with written_to(output) as into:
-        wrote = write_transcript(telling.entries, format_as, into, heading=heading)
+    with written_to(output) as into, Progress(f"writing {telling.name}") as progress:
+        wrote = write_transcript(progress.over(telling.entries), format_as, into, heading=heading)
     told = Converted(
         name=telling.name,
         format=format_as,

@@ -207,10 +207,9 @@ def _told(telling: Telling, settings: Settings) -> _Counted:
     for message in telling.setup.system:
         tallying.add(message)
     with Progress(f"counting {telling.name}") as progress:
-        for number, entry in enumerate(telling.entries):
+        for entry in progress.over(telling.entries):
             if entry.message.role != "meta":
                 tallying.add(entry.message)
-            progress.at(number)
     divided = tallying.tally([tool.source for tool in telling.setup.tools])
     transcript = telling.transcript
     return _Counted(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from sash.cli.characters import clean
 from sash.cli.screen import screen_of
+
+Item = TypeVar("Item")
 
 PATIENCE = 1.0
 """Seconds before anything is shown."""
@@ -37,6 +39,12 @@ class Progress:
     ) -> None:
         if self._drawn:
             self._draw("")
+
+    def over(self, each: Iterable[Item]) -> Iterator[Item]:
+        """The same, counted as it is gone through."""
+        for done, item in enumerate(each):
+            self.at(done)
+            yield item
 
     def at(self, done: int) -> None:
         """So much is done."""

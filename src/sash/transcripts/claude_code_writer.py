@@ -14,10 +14,11 @@ from uuid import UUID
 import msgspec
 
 from sash.core.message import Message, ToolCall
+from sash.transcripts.carrying import carried
 from sash.transcripts.entry import Entry
 from sash.transcripts.heading import Heading, name_for, one_line
 from sash.transcripts.moment import written
-from sash.wire import Repair, carry_over, json_text
+from sash.wire import Repair, json_text
 from sash.wire.anthropic import write_message
 
 VERSION = "2.1.0"
@@ -28,11 +29,7 @@ def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Ite
     """The lines of the file."""
     parent: str | None = None
     at = heading.at
-    given = [entry for entry in entries if entry.message.role != "meta"]
-    carried = carry_over([entry.message for entry in given], "anthropic")
-    lost += carried.lost
-    for place, (message, origin) in enumerate(zip(carried.messages, carried.origins, strict=True)):
-        entry = given[origin]
+    for place, (message, entry) in enumerate(carried(entries, "anthropic", lost)):
         at = entry.at if entry.at is not None else at
         name = str(UUID(name_for(heading.id, place, size=16)))
         line: dict[str, Any] = {

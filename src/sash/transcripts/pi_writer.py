@@ -25,11 +25,12 @@ from sash.core.message import (
     by_sash,
     identity,
 )
+from sash.transcripts.carrying import carried
 from sash.transcripts.entry import Entry
 from sash.transcripts.heading import Heading, name_for, one_line, provider_of
 from sash.transcripts.moment import written
 from sash.transcripts.pi import reread
-from sash.wire import Repair, carry_over
+from sash.wire import Repair
 from sash.wire.anthropic import arguments_object, write_message
 
 VERSION = 3
@@ -45,11 +46,8 @@ def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Ite
     if heading.model:
         change = {"type": "model_change", "provider": provider_of(heading.model), "modelId": heading.model}
         yield writing.entry(change, heading.at)
-    given = [entry for entry in entries if entry.message.role != "meta"]
-    carried = carry_over([entry.message for entry in given], "anthropic")
-    lost += carried.lost
-    for message, origin in zip(carried.messages, carried.origins, strict=True):
-        yield from writing.message(message, given[origin])
+    for message, entry in carried(entries, "anthropic", lost):
+        yield from writing.message(message, entry)
 
 
 def _line(fields: dict[str, Any]) -> bytes:

@@ -1,6 +1,6 @@
 """Pure: each provider's JSON to messages and back, lossless; its rules, checks and repairs."""
 
-from sash.wire.carry_over import Carried, carry_over
+from sash.wire.carry_over import Carried, carry_each, carry_over
 from sash.wire.check import Problem, check
 from sash.wire.conversation import Conversation, Repair, Tool
 from sash.wire.prepare import Preparing, Sent, prepare
@@ -23,6 +23,7 @@ __all__ = [
     "Sent",
     "Tool",
     "Wire",
+    "carry_each",
     "carry_over",
     "carry_tools",
     "check",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -24,11 +24,25 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
 
 def carry_over(messages: Iterable[Message], wire: str) -> Carried:
     """The messages in this wire's shape, unrepaired: what is missing in them stays missing."""
+    lost: list[Repair] = []
+    carried = list(carry_each(messages, wire, lost))
+    return Carried(
+        messages=tuple(message for _, message in carried),
+        origins=tuple(origin for origin, _ in carried),
+        lost=tuple(lost),
+    )
+
+
+def carry_each(messages: Iterable[Message], wire: str, lost: list[Repair]) -> Iterator[tuple[int, Message]]:
+    """The same one by one, each with the position of the message that it came from; none of them is kept."""
     shaping = _Shaping(wire)
-    shaping.take(messages)
+    for message in messages:
+        shaping.take((message,))
+        yield from shaping.kept.drained()
+        lost += shaping.lost
+        shaping.lost.clear()
     shaping.finish()
-    kept = shaping.kept
-    return Carried(messages=tuple(kept.said), origins=tuple(kept.origins), lost=tuple(shaping.lost))
+    yield from shaping.kept.drained()
 
 
 class _Kept(Mending):
@@ -36,12 +50,15 @@ class _Kept(Mending):
 
     def __init__(self, wire: str) -> None:
         super().__init__(Preparing(wire).wire.RULES)
-        self.said: list[Message] = []
-        self.origins: list[int] = []
+        self._said: list[tuple[int, Message]] = []
 
     def take(self, position: int, message: Message) -> None:
-        self.said.append(message)
-        self.origins.append(position)
+        self._said.append((position, message))
+
+    def drained(self) -> list[tuple[int, Message]]:
+        """What was taken since it was last asked for."""
+        said, self._said = self._said, []
+        return said
 
     def finish(self) -> None:
         """Nothing is added for what is missing."""
