@@ -44,7 +44,7 @@ def test_without_a_name_the_newest_are_listed(home: Path) -> None:
     ran = piped("show", home=home)
     assert ran.code == 0
     assert [line.split()[1] for line in ran.lines[1:3]] == ["claude:2222bbbb", "claude:1111aaaa"]
-    assert "srv-app" in ran.out
+    assert "srv-app: The newer one" in ran.out
     assert "sash show claude:latest" in ran.out
 
 
@@ -71,3 +71,23 @@ def test_sessions_are_completed(home: Path) -> None:
     assert completed[:2] == ["plain,claude:latest", "plain,claude:2222bbbb-0000"]
     asked = {"_SASH_COMPLETE": "bash_complete", "COMP_WORDS": "sash show some", "COMP_CWORD": "2"}
     assert here(home=home, env=asked).lines == ["file,some"]
+
+
+def test_a_list_tells_what_each_session_is_about(home: Path) -> None:
+    folder = home / ".codex" / "sessions" / "2026" / "01" / "02"
+    folder.mkdir(parents=True)
+    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend the lamp"}]}
+    around = {"type": "input_text", "text": "<environment_context>here</environment_context>"}
+    lines = [
+        {"type": "session_meta", "payload": {"id": "0198", "cwd": "/srv/lighthouse"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [around]}},
+        {"type": "response_item", "payload": asked},
+        {"type": "response_item", "payload": asked | {"content": [{"type": "input_text", "text": "x" * 400_000}]}},
+    ]
+    written(folder / "rollout-2026-01-02T03-04-05-0198aaaa.jsonl", lines)
+    (folder / "rollout-2026-01-02T03-04-06-0198bbbb.jsonl").write_text("no session at all")
+    shown = here("show", home=home).out
+    assert "lighthouse: Mend the lamp" in shown
+    assert "codex:0198bbbb" in shown
+    assert "(nothing was said)" in shown
+    assert here("show", "claude-code:latest", home=home).code == 0

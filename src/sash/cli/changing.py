@@ -15,7 +15,7 @@ from sash.cli.screen import screen
 from sash.cli.stored import stored_thread
 from sash.core.explain import BECAUSE
 from sash.core.frame import Frame
-from sash.core.tokens import TokenCount, short
+from sash.core.tokens import TokenCount
 from sash.thread import Thread
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,7 +63,8 @@ def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "",
     if words:
         out.paragraph(words)
     if frame is not None:
-        sizes = f"history {short(frame.tokens_before)} → {short(frame.tokens)}"
+        before, after = (TokenCount(size, row.used.exact) for size in (frame.tokens_before, frame.tokens))
+        sizes = f"history {before} → {after}"
         out.paragraph(f"frame {frame.number}: {BECAUSE[frame.reason]}; {sizes}, live from turn {frame.boundary}")
     elif not words:
         out.paragraph("The window is as it was.")

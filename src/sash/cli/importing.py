@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
@@ -66,8 +67,8 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
         name = name or transcript.id or (place.path.stem if place.path is not None else "imported")
         thread = _thread(store, name, telling, settings)
         taken = thread.take(_told(telling))
-        if transcript.title and not taken.known:
-            store.put_title(thread.tenant, thread.id, transcript.title)
+        if not taken.known and (title := transcript.title or _first_words(thread)):
+            store.put_title(thread.tenant, thread.id, title)
         context = thread.context()
         turns = thread.window.fold.placing.turn or 0
     told = Imported(
@@ -85,7 +86,8 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
         return
     out = screen()
     there = f", {taken.known:,} were there already" if taken.known else ""
-    out.paragraph(f"{taken.added:,} messages added to the thread {clean(name)!r}{there}; {told.turns:,} turns in all.")
+    count = f"{amount(taken.added, 'message')} added to the thread {clean(name)!r}{there}"
+    out.paragraph(f"{count}; {amount(told.turns, 'turn')} in all.")
     out.paragraph(f"Look at it: sash show {clean(name)}")
     print_damage(out, told.damage, told.damaged)
 
@@ -114,3 +116,8 @@ def _told(telling: Telling) -> Iterator[Spoken]:
             progress.at(number)
             if entry.message.role != "meta":
                 yield Spoken(entry.message, entry.at)
+
+
+def _first_words(thread: Thread) -> str:
+    """What the user first asked for: the title of a session that its tool gave none."""
+    return next((turn.title for turn in thread.turns() if turn.title), "")

@@ -64,8 +64,11 @@ def _run(words: list[str]) -> int:
         return end.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
-    except click.ClickException as error:
+    except click.UsageError as error:
         error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        _say(error.format_message())
         return error.exit_code
     return 0
 

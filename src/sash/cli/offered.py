@@ -9,10 +9,11 @@ import click
 
 from sash.cli.age import age
 from sash.cli.characters import clean
-from sash.cli.places import near
-from sash.cli.screen import screen
+from sash.cli.screen import Screen, screen
 from sash.cli.table import Cell, Column, print_table
-from sash.transcripts.places import TOOLS, Session, find_sessions
+from sash.cli.title import shown_title
+from sash.transcripts.glimpse import glimpse
+from sash.transcripts.places import ALSO, TOOLS, Session, find_sessions
 
 OFFERED = 12
 
@@ -20,7 +21,7 @@ OFFERED = 12
 def is_session(name: str) -> bool:
     """Whether it is said like a tool's session: `claude:latest`, `pi:3`."""
     tool, sign, _ = name.partition(":")
-    return bool(sign) and tool in TOOLS
+    return bool(sign) and tool in (*TOOLS, *ALSO)
 
 
 def session_names() -> list[str]:
@@ -37,10 +38,10 @@ def chosen() -> Session:
     out, now = screen(), time.time()
     columns = (
         Column(right=True),
-        Column(title="session", gives_way=True, cut_last=True, least=10),
-        Column(title="age", right=True),
-        Column(title="size", right=True, rank=2),
-        Column(title="of", rank=1),
+        Column(title="session"),
+        Column(title="age", right=True, rank=2),
+        Column(title="size", right=True, rank=3),
+        Column(title="about", gives_way=True, least=12, rank=1),
     )
     rows: list[list[Cell | str]] = [
         [
@@ -48,7 +49,7 @@ def chosen() -> Session:
             Cell(clean(_short(session)), "bold"),
             age(session.at, now),
             _bytes(session.bytes),
-            Cell(out.cut(clean(session.title or _folder(session)), 34), "dim"),
+            Cell(_about(out, session)),
         ]
         for number, session in enumerate(found, 1)
     ]
@@ -68,10 +69,16 @@ def _short(session: Session) -> str:
     return f"{tool}:{own[:8]}"
 
 
-def _folder(session: Session) -> str:
-    """What it was about, as far as its place tells: tools name the folder after the project."""
-    folder = session.path.parent.name.strip("-")
-    return near(str(session.path.parent)) if folder in ("sessions", "chats") else folder
+def _about(out: Screen, session: Session) -> str:
+    """Where it was, and what it is called or was first asked for."""
+    if session.title:
+        return clean(session.title)
+    seen = glimpse(session.path)
+    # Some tools name the folder after the project, others after the day.
+    folder = session.path.parent.name.strip("-") if session.tool in ("claude", "pi") else ""
+    where = seen.cwd.rstrip("/").rpartition("/")[2] or folder
+    words = clean(seen.title) or (shown_title(out, seen.asked) if seen.asked else "")
+    return ": ".join(filter(None, (clean(where), words))) or "(nothing was said)"
 
 
 def _bytes(size: int) -> str:

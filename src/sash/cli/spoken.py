@@ -69,11 +69,18 @@ def said_in(position: int, message: Message, tools: dict[str, str]) -> Iterator[
                 words = "\n".join(part.text if type(part) is Text else f"[{_name(part)}]" for part in block.content)
                 yield Said(handle=handle, kind="result", tool=tools.get(block.call_id, ""), text=words)
             case Image():
-                yield Said(handle=handle, kind="image", text=block.url or block.media_type)
+                yield Said(handle=handle, kind="image", text=_told_of(block))
             case Document():
-                yield Said(handle=handle, kind="document", text=block.title or block.url or block.media_type)
+                yield Said(handle=handle, kind="document", text=_told_of(block))
             case Opaque():
                 yield Said(handle=handle, kind="other", text=block.body.decode(errors="replace"))
+
+
+def _told_of(block: Image | Document) -> str:
+    """What there is to say of something that a line cannot show."""
+    size = f"{len(block.data) * 3 // 4:,} bytes" if block.data else ""
+    named = block.title if type(block) is Document else ""
+    return ", ".join(filter(None, (named, block.url, block.media_type, size))) or "nothing is known of it"
 
 
 def _name(block: object) -> str:

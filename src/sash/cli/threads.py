@@ -19,6 +19,9 @@ from sash.core.tokens import TokenCount
 from sash.store import Store, ThreadRow
 from sash.thread import thread_of
 
+ROOMY = 64
+"""Columns from which a thread's name is shown whole: it may be a session's id, and is typed."""
+
 
 class ShownThread(msgspec.Struct, frozen=True, kw_only=True):
     """A thread, as a list of them tells it."""
@@ -65,9 +68,9 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
         out.paragraph("There are no threads yet; `sash import FILE` makes one of a session.")
         return
     columns = (
-        Column(title="thread", gives_way=True, least=16),
-        Column(title="title", rank=5),
-        Column(title="model", rank=3),
+        Column(title="thread", gives_way=out.width < ROOMY, least=12),
+        Column(title="title", gives_way=True, least=16, rank=3),
+        Column(title="model", rank=5),
         Column(title="turns", right=True, rank=1),
         Column(title="tokens", right=True),
         Column(title="full", right=True, rank=2),
@@ -79,7 +82,7 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
         [
             [
                 Cell(clean(shown.name), "bold"),
-                Cell(out.cut(clean(shown.title), 24)),
+                Cell(clean(shown.title)),
                 Cell(out.cut(clean(shown.model), 24), "dim"),
                 str(shown.turns),
                 str(shown.tokens),

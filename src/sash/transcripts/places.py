@@ -84,7 +84,8 @@ TOOLS: Mapping[str, Callable[[Mapping[str, str], Path], Iterator[Path]]] = {
     "opencode": _opencode,
     "droid": _droid,
 }
-_ALSO = {"claude-code": "claude", "gemini-cli": "gemini"}
+ALSO = {"claude-code": "claude", "gemini-cli": "gemini"}
+"""Other names of the same tools."""
 
 
 def find_sessions(
@@ -93,7 +94,7 @@ def find_sessions(
     """The newest sessions of one tool, or of all that are found here, newest first."""
     environ = os.environ if environ is None else environ
     home = Path.home() if home is None else home
-    tool = _ALSO.get(tool, tool)
+    tool = ALSO.get(tool, tool)
     found = (
         session
         for name, paths in TOOLS.items()
@@ -111,7 +112,7 @@ def session_named(name: str, *, environ: Mapping[str, str] | None = None, home: 
     A number counts from the newest, which is 1; anything else is how its id begins.
     """
     tool, _, which = name.partition(":")
-    tool = _ALSO.get(tool, tool)
+    tool = ALSO.get(tool, tool)
     if tool not in TOOLS:
         raise UnreadableTranscript(name, f"no tool is called {tool!r}; there are {', '.join(map(repr, TOOLS))}")
     sessions = find_sessions(tool, most=1 << 30, environ=environ, home=home)
