@@ -58,16 +58,35 @@ def test_a_session_of_four_megabytes_takes_less_than_150_megabytes(tmp_path: Pat
     assert peak(tmp_path, "show", path) < 150
 
 
-@pytest.mark.soak
-def test_a_hundred_megabytes_through_a_pipe_take_no_more_memory_than_their_window(tmp_path: Path) -> None:
-    def pieces(megabytes: int) -> Iterator[bytes]:
-        words = "\n".join(f"{line} what stands in line {line}" for line in range(2_000))
-        sent = number = 0
-        while sent < megabytes * 1_000_000:
-            number += 1
-            lines = exchange(number, f"Request {number}", result=words)
-            piece = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-            sent += len(piece)
-            yield piece
+def pieces(megabytes: int) -> Iterator[bytes]:
+    """So much of a session that goes on and on, as it comes."""
+    words = "\n".join(f"{line} what stands in line {line}" for line in range(2_000))
+    sent = number = 0
+    while sent < megabytes * 1_000_000:
+        number += 1
+        lines = exchange(number, f"Request {number}", result=words)
+        piece = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        sent += len(piece)
+        yield piece
 
-    assert peak(tmp_path, "show", "-", "--last", "5", pieces=pieces(100)) < 100
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("megabytes", "words"),
+    [
+        (1_000, ("count", "-")),
+        (1_000, ("convert", "-", "--as", "claude-code")),
+        (1_000, ("convert", "-", "--as", "pi")),
+        # It makes a window of what it reads, which takes longer.
+        (200, ("show", "-", "--last", "5")),
+    ],
+)
+def test_what_comes_through_a_pipe_takes_no_more_memory_than_its_window(
+    megabytes: int, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert peak(tmp_path, *words, pieces=pieces(megabytes)) < 100
+
+
+def test_a_stream_that_is_converted_is_not_held(tmp_path: Path) -> None:
+    little, much = (peak(tmp_path, "convert", "-", "--as", "pi", pieces=pieces(size)) for size in (2, 30))
+    assert much < little + 25

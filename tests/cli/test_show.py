@@ -98,6 +98,24 @@ def test_messages_can_be_shown_under_their_turns(session: Path, tmp_path: Path) 
     assert "29 turns before" in ran.out
 
 
+def test_what_the_tool_says_in_the_users_name_belongs_to_their_turn(tmp_path: Path) -> None:
+    said = [
+        "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>12</command-args>",
+        "[Request interrupted by user]",
+        "<bash-input>ls</bash-input>",
+        "<bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>",
+    ]
+    lines = [
+        line for number, words in enumerate(said, 1) for line in exchange(number, words)[: 2 if number == 1 else 1]
+    ]
+    path = written(tmp_path / "s.jsonl", lines)
+    told = here("show", path, "--json", home=tmp_path).json()
+    assert [(turn["title"], turn["messages"]) for turn in told["turns"]] == [("/review 12", 3), ("! ls", 2)]
+    shown = here("show", path, "-v", home=tmp_path).out
+    for words in ("User: /review 12", "(aside) [Request interrupted by user]", "User: ! ls", "(aside) a.py"):
+        assert words in shown
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_fits_the_terminal(session: Path, tmp_path: Path, command: str) -> None:
     widths = (80, 40, 20)

@@ -225,3 +225,17 @@ def openhands(path: Path) -> Golden:
 
 def tau_bench(path: Path) -> list[Golden]:
     return [chat(run["traj"]) for run in json.loads(path.read_bytes())]
+
+
+def locomo(path: Path) -> list[Golden]:
+    found = []
+    for talk in json.loads(path.read_bytes()):
+        said = [
+            message
+            for name, session in talk["conversation"].items()
+            if name.startswith("session_") and isinstance(session, list)
+            for message in session
+        ]
+        turns = sum(message["speaker"] == talk["conversation"]["speaker_a"] for message in said)
+        found.append(Golden(len(said), turns, 0, 0, 0, 0, 0))
+    return found

@@ -122,6 +122,17 @@ SAMPLES: dict[str, list[Any]] = {
             ],
         }
     ],
+    "locomo": [
+        {
+            "sample_id": "conv-1",
+            "conversation": {
+                "speaker_a": "Ann", "speaker_b": "Ben", "session_2_date_time": "1:56 pm on 8 May, 2023",
+                "session_2": [{"speaker": "Ben", "dia_id": "D2:1", "text": "later", "blip_caption": "a boat"}],
+                "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "hello"}, {"speaker": "Ben", "text": "hi"}],
+            },
+            "qa": [],
+        }
+    ],
     "openai-chat": [
         {
             "model": "gpt-5",

@@ -47,7 +47,7 @@ def test_a_record_with_anything_in_any_place_is_read_or_listed(name: str, choice
     records = SAMPLES[name]
     path = choice.draw(st.sampled_from(places(records)).filter(bool))
     changed = replaced(records, path, choice.draw(st.just(...) | ANYTHING))
-    by_line = name not in ("gemini", "sharegpt", "swe-agent", "openai-chat", "openai-responses", "anthropic")
+    by_line = name not in ("gemini", "sharegpt", "swe-agent", "locomo", "openai-chat", "openai-responses", "anthropic")
     lines = "\n".join(json.dumps(record) for record in changed) if by_line else json.dumps(changed[0] if changed else 0)
     transcript = open_transcript(io.BytesIO(lines.encode()), format=name)
     list(transcript.messages(as_sent=True))
@@ -62,7 +62,7 @@ def test_every_format_but_the_database_has_a_sample() -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_is_told_apart_by_its_content(name: str) -> None:
-    by_line = name not in ("gemini", "sharegpt", "swe-agent", "openai-chat", "openai-responses", "anthropic")
+    by_line = name not in ("gemini", "sharegpt", "swe-agent", "locomo", "openai-chat", "openai-responses", "anthropic")
     records = SAMPLES[name]
     for text in ("\n".join(map(json.dumps, records)), *([] if by_line else [json.dumps(records[0], indent=2)])):
         transcript = open_transcript(io.BytesIO(text.encode()))

@@ -63,16 +63,19 @@ def test_a_session_file_holds_what_a_count_by_hand_finds(
     assert counted(transcript) == count(path)
 
 
-def test_every_run_of_a_file_with_many_is_read_as_a_part() -> None:
-    (path,) = (DATA / "openai").glob("tau-bench*.json")
+@pytest.mark.parametrize(
+    ("pattern", "count"), [("openai/tau-bench*.json", golden.tau_bench), ("locomo/*.json", golden.locomo)]
+)
+def test_every_run_of_a_file_with_many_is_read_as_a_part(pattern: str, count: Callable[[Path], list[Golden]]) -> None:
+    (path,) = DATA.glob(pattern)
     transcript = open_transcript(path)
     list(transcript.messages())
     found = [counted(open_transcript(path, part=part.name)) for part in transcript.parts]
-    assert found == golden.tau_bench(path)
+    assert found == count(path)
 
 
 def test_every_file_at_hand_is_counted_or_is_no_session() -> None:
-    known = {path for pattern in (*COUNTED, "openai/*.json") for path in DATA.glob(pattern)}
+    known = {path for pattern in (*COUNTED, "openai/*.json", "locomo/*.json") for path in DATA.glob(pattern)}
     for path in sorted(DATA.rglob("*")):
         if path.is_file() and path not in known:
             with pytest.raises(UnknownTranscript):

@@ -9,6 +9,7 @@ import msgspec
 
 from sash.cli.characters import clean, clean_lines
 from sash.cli.screen import Screen, Style
+from sash.core.aside import as_typed, is_aside, without_tags
 from sash.core.explain import ExplainedTurn
 from sash.core.frame import handle_of
 from sash.core.message import Document, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -91,6 +92,10 @@ _ROLES = {"user": "User", "assistant": "Assistant", "system": "System", "develop
 _STYLES: dict[Kind, Style] = {"text": "", "thinking": "dim", "call": "cyan", "result": "dim"}
 
 
+REACH = 400
+"""Characters of which a line may show some."""
+
+
 def print_messages(out: Screen, messages: Sequence[TurnMessage], *, whole: bool = False, indent: int = 0) -> None:
     """Each on a line, as in a tree; `whole`, with all that was said."""
     lines = [(message, said) for message in messages for said in message.blocks]
@@ -104,7 +109,11 @@ def print_messages(out: Screen, messages: Sequence[TurnMessage], *, whole: bool 
 
 
 def _first_words(message: TurnMessage, said: Said) -> str:
-    words = " ".join(said.text[:400].split())
+    words = " ".join(said.text[:REACH].split())
+    if said.kind == "text" and message.role == "user":
+        if is_aside(said.text):
+            return f"(aside) {' '.join(without_tags(said.text[:REACH]).split())}"
+        words = " ".join(as_typed(said.text)[:REACH].split())
     match said.kind:
         case "call":
             return f"{said.tool} {about_call(said.text) or words}"

@@ -46,6 +46,7 @@ _typed = re.compile(
     re.DOTALL,
 )
 _IDE, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
+_tags = re.compile(r"</?[A-Za-z][^<>]*>")
 _COMMAND_REACH = 4_000
 """Characters in which the name of a command is looked for."""
 
@@ -106,3 +107,8 @@ def as_typed(text: str) -> str:
     if typed := _typed.match(beginning):
         return f"{'#' if typed[2] else '!'} {typed[4]}"
     return words
+
+
+def without_tags(text: str) -> str:
+    """The words of an aside."""
+    return _tags.sub(" ", text)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from sash.core.aside import as_typed, is_aside
+from sash.core.aside import as_typed, is_aside, without_tags
 from sash.core.message import Message, Opaque, Text, ToolResult
 
 State = Literal["open", "complete", "interrupted"]
@@ -18,7 +18,6 @@ SYSTEM = -1
 
 TITLE_LENGTH = 40
 _TITLE_REACH = 1_000
-_tags = re.compile(r"</?[A-Za-z][^<>]*>")
 _tag_alone = re.compile(r"<[A-Za-z][^<>\n]*>[ \t]*\n")
 
 
@@ -233,7 +232,7 @@ def title_of(message: Message) -> str:
     for text in texts:
         if line := first_line(as_typed(text)):
             return line
-    return next((line for text in texts if (line := first_line(_tags.sub(" ", text[:_TITLE_REACH])))), "")
+    return next((line for text in texts if (line := first_line(without_tags(text[:_TITLE_REACH])))), "")
 
 
 def first_line(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from sash.errors import UnknownFormat
-from sash.transcripts import bodies, claude_code, codex, droid, gemini, pi, sharegpt, swe_agent
+from sash.transcripts import bodies, claude_code, codex, droid, gemini, locomo, pi, sharegpt, swe_agent
 from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
 from sash.transcripts.entry import Entry
@@ -50,6 +50,7 @@ FORMATS: Mapping[str, Format] = {
         Format(droid.NAME, droid.WIRE, droid.read, parts=False),
         Format(sharegpt.NAME, sharegpt.WIRE, sharegpt.read),
         Format(swe_agent.NAME, swe_agent.WIRE, swe_agent.read, parts=False),
+        Format(locomo.NAME, locomo.WIRE, locomo.read),
         _bodies("openai-chat"),
         _bodies("openai-responses"),
         _bodies("anthropic"),

@@ -92,6 +92,8 @@ def _of_body(body: dict[str, Any]) -> str:
         return "gemini"
     if isinstance(body.get("conversations"), list):
         return "sharegpt"
+    if isinstance(talk := body.get("conversation"), dict) and "speaker_a" in talk:
+        return "locomo"
     if isinstance(body.get("history"), list):
         return "swe-agent"
     if isinstance(body.get("traj"), list):
