@@ -24,6 +24,7 @@ from sash.cli.main import main
 SASH = Path(sys.executable).parent / "sash"
 PATIENCE = 60
 """Seconds after which a command is taken for stuck."""
+WIPED = re.compile(r"(?:\r[^\r\n]*)*\r")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -171,8 +172,8 @@ class _Terminal:
             self._shown += piece
 
     def shown(self) -> str:
-        """All that it showed."""
-        return self._shown.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+        """All that stays on it: progress is drawn on a busy machine, and wiped."""
+        return WIPED.sub("", self._shown.decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
 
 
 def plain(text: str) -> str:
