@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.wish import LONGEST, MOST, is_correction, is_standing, wishes_in
+from sash.core.wish import LONGEST, MOST, is_correction, is_standing, own_words, wishes_in
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,11 @@ def test_each_way_to_say_how_things_are_to_be_is_heard(words: str) -> None:
 @pytest.mark.parametrize("words", CORRECTIONS.split("|"))
 def test_each_way_to_say_that_something_was_wrong_is_heard(words: str) -> None:
     assert is_correction(words)
+
+
+def test_of_a_long_text_both_ends_are_the_users_own_without_what_a_tag_holds_that_begins_or_ends_there() -> None:
+    plain = f"at first {'x' * 5_000} at last"
+    assert (len(own_words(plain)), own_words(plain)[:8], own_words(plain)[-7:]) == (4_001, "at first", "at last")
+    held = f"before <tool-output>{'y' * 5_000}</tool-output> after"
+    assert own_words(held).split() == ["before", "after"]
+    assert own_words(f"a line\n> quoted\n{'z' * 5_000}")[:9] == "a line\n\nz"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -68,6 +69,16 @@ def long(turns: int = 30) -> list[Said]:
     for number in range(turns):
         script.user(f"{number} {words(20)}").assistant(f"{number} {words(20)}")
     return script.user("and now?").said
+
+
+def test_a_history_may_come_as_objects_once_and_as_json_the_next_time_with_any_space_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(door, "REPLAYS", Replays())
+    said, policy = long(), Policy(counter="chars4", history_tokens=400)
+    for end, spaced in ((21, False), (41, True), (51, False), (51, True), (61, False)):
+        given: Any = json.dumps(said[:end], indent=1) if spaced else said[:end]
+        assert told(fit(given, policy=policy)) == told(anew(given, policy=policy))
 
 
 def test_only_what_is_new_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,5 +68,5 @@ class _Names(_Words):
         return tuple(filter(is_name, super().look(piece)))
 
 
-_MOST = 1 << 16
+_MOST = 1 << 15
 _WORDS, _NAMES = _Words(), _Names()
