@@ -33,7 +33,7 @@ ANSWER = json.dumps(
     }
 ).encode()
 FRAMES = 20
-STARTS_WITHIN_SECONDS = 90.0
+STARTS_WITHIN_SECONDS = 300.0
 
 
 def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
