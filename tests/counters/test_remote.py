@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sash.core.tokens import TokenCount
+from sash.counters.memo import Memo
 from sash.counters.remote import Endpoint, Remote, endpoint
 from sash.counting import count_tokens
 from sash.errors import UnknownCounter
@@ -63,7 +64,8 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 
 
 def asking(provider: Provider, kind: str, model: str = "some-model") -> Remote:
-    return Remote(endpoint(f"remote:{kind}={provider.url}", model))
+    # A memory of its own: the next test's provider may listen at the same port.
+    return Remote(endpoint(f"remote:{kind}={provider.url}", model), memo=Memo())
 
 
 def json_reply(**fields: object) -> Reply:
@@ -210,6 +212,15 @@ def test_count_tokens_asks_when_told_to_and_estimates_where_that_fails(provider:
     assert count_tokens("hello", model="claude-opus-5", counter=name) == TokenCount(42)
     assert provider.asked[0][1]["messages"] == messages
     provider.reply = FAULTS["broken"]
-    assert count_tokens(messages, model="claude-opus-5", wire="anthropic", counter=name) == count_tokens(
-        messages, model="claude-opus-5", wire="anthropic"
+    unheard = [{"role": "user", "content": "hello where nobody listens"}]
+    assert count_tokens(unheard, model="claude-opus-5", wire="anthropic", counter=name) == count_tokens(
+        unheard, model="claude-opus-5", wire="anthropic"
     )
+
+
+def test_count_tokens_asks_the_same_question_once(provider: Provider) -> None:
+    name = f"remote:anthropic={provider.url}"
+    provider.reply = json_reply(input_tokens=42)
+    counts = {count_tokens("said three times", model="claude-opus-5", counter=name) for _ in range(3)}
+    assert counts == {TokenCount(42)}
+    assert len(provider.asked) == 1

@@ -31,6 +31,10 @@ _MOST_BYTES = 64_000_000
 """A list of a few million token ids; more is no count."""
 
 
+ANSWERS = Memo(4096)
+"""What endpoints have said, shared by all who ask: the same question is asked once in a process."""
+
+
 class _Failed(Exception):
     """An endpoint gave no count. Never leaves this file: it becomes a note."""
 
@@ -70,10 +74,10 @@ def endpoint(name: str, model: str) -> Endpoint:
 class Remote:
     """Asks an endpoint, remembers what it said, and falls back to an estimate."""
 
-    def __init__(self, asked: Endpoint, *, memo: Memo | None = None, opener: OpenerDirector | None = None) -> None:
+    def __init__(self, asked: Endpoint, *, memo: Memo = ANSWERS, opener: OpenerDirector | None = None) -> None:
         self.endpoint = asked
         self.id = f"remote:{asked.kind}"
-        self._memo = Memo(4096) if memo is None else memo
+        self._memo = memo
         self._opener = opener or build_opener(_StayHere)
 
     def text(self, text: str, estimate: Callable[[], TokenCount]) -> Answer:
