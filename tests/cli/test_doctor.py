@@ -40,6 +40,14 @@ def test_without_a_store_the_installation_is_looked_at(tmp_path: Path) -> None:
     assert [one.state for one in found.checks if one.what == "store"] == ["absent"]
 
 
+def test_the_window_of_the_model_is_told_with_the_day_of_what_is_known(tmp_path: Path) -> None:
+    _, known = diagnosis(tmp_path, "--model", "claude-opus-5")
+    _, unknown = diagnosis(tmp_path, "--model", "nobodys-model")
+    windows = [next(one.found for one in found.checks if one.what == "window") for found in (known, unknown)]
+    assert "for 'claude-opus-5'; models as of 2" in windows[0]
+    assert "tokens, a default for 'nobodys-model'" in windows[1]
+
+
 def test_damage_open_files_and_an_unreachable_server_are_problems_with_a_remedy(tmp_path: Path) -> None:
     url = stored(tmp_path)
     file = tmp_path / "threads.db"

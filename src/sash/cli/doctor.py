@@ -14,7 +14,7 @@ from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.screen import Style, screen
 from sash.cli.stored import is_stored, store_of
 from sash.cli.table import Cell, Column, print_table
-from sash.counters import counter_for
+from sash.counters import counter_for, gathered
 from sash.errors import SashError, StoreError
 from sash.settings import Settings
 from sash.store import Health
@@ -84,6 +84,8 @@ def _installation(settings: Settings) -> tuple[Checked, ...]:
     else:
         named = f"for {model!r}" if model else "where no model is named"
         checks.append(Checked(what="counter", state="ok", found=f"{choice.counter.id} {named}: {choice.why}"))
+        known = f"{choice.model.window:,} tokens{', a default' if choice.model.default_window else ''}"
+        checks.append(Checked(what="window", state="ok", found=f"{known} {named}; models as of {gathered()}"))
     return tuple(checks)
 
 

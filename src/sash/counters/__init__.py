@@ -1,6 +1,6 @@
 """What counts the tokens of a text, a message, an image and a tool, for every model."""
 
-from sash.counters.models import DEFAULT_WINDOW, Limits, Model, describe
+from sash.counters.models import DEFAULT_WINDOW, Limits, Model, describe, gathered
 from sash.counters.registry import NAMES, Choice, counter_for
 from sash.counters.scaled import calibrated
 
@@ -13,4 +13,5 @@ __all__ = [
     "calibrated",
     "counter_for",
     "describe",
+    "gathered",
 ]
