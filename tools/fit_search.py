@@ -1,89 +1,61 @@
 """
-The search for the estimator's codes: which 8-bit code each class of bytes gets, and what an edge then costs.
+The search for the estimator's codes: which 8-bit code each class of bytes gets, and what each bit of it then costs.
 
-An estimate is `base columns x weights + per_edge x edges`, where the edges of a text are the bits in which the codes of
-neighbouring bytes differ. Of a text only the number of times each class meets each other one is kept, so that a changed
-code can be judged without reading it again. Codes are changed one class at a time to the best of all 256, with the
-weights solved anew for each by least squares, until no change helps.
+In the first table a text costs the bits in which the codes of neighboring bytes differ; in the others, which only
+characters beyond ASCII are weighed by, it costs the bits of the codes themselves. Both are linear in counts that can be
+taken beforehand: how often each class meets each other one, and how often each byte occurs. So all that the search
+needs of the texts is one matrix of products of these counts: a changed code is judged without looking at any text
+again, and thousands of them in a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Numbers: TypeAlias = npt.NDArray[np.float32]
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.intp]
+Precision = TypeVar("Precision", np.float32, np.float64)
 
-_BITS = np.array([code.bit_count() for code in range(256)])
-_DISTANCE = _BITS[np.arange(256)[:, None] ^ np.arange(256)[None, :]].astype(np.float32)
+BITS = np.array([code.bit_count() for code in range(256)])
+DISTANCE = BITS[np.arange(256)[:, None] ^ np.arange(256)[None, :]].astype(np.float64)
+LEVELS = 8
+"""Most bits of a code."""
 
 
 class Alphabet(msgspec.Struct, frozen=True):
-    """The classes that a table tells apart: for each byte its class."""
+    """The classes that a table tells apart, and the bytes that it passes over."""
 
-    class_of: npt.NDArray[np.intp]
+    class_of: Codes
     size: int
-    examples: npt.NDArray[np.intp]
-    """A byte of each class."""
+    dropped: bytes
 
     @classmethod
-    def of(cls, classes: Sequence[Sequence[int]]) -> Alphabet:
-        """The alphabet with these classes of bytes; bytes in none of them are in the first."""
+    def of(cls, classes: Sequence[Sequence[int]], *, dropped: bytes) -> Alphabet:
+        """The alphabet with these classes of bytes."""
         class_of = np.zeros(256, np.intp)
         for number, members in enumerate(classes):
             class_of[list(members)] = number
-        return cls(class_of, len(classes), np.array([members[0] for members in classes]))
+        return cls(class_of, len(classes), dropped)
 
-    def meetings(self, texts: Sequence[bytes]) -> npt.NDArray[np.uint16]:
-        """How often each class stands beside each other one in the texts, either way around."""
-        found = np.zeros((self.size, self.size), np.int64)
+    def meetings(self, texts: Sequence[bytes]) -> npt.NDArray[np.float32]:
+        """How often each class stands beside each other one in the texts, either way around, as a flat triangle."""
+        found = np.zeros(self.size * self.size, np.int64)
         for text in texts:
-            classes = self.class_of[np.frombuffer(text, np.uint8)]
-            np.add.at(found, (classes[:-1], classes[1:]), 1)
-        both: npt.NDArray[np.uint16] = np.minimum(found + found.T, 65_535).astype(np.uint16)
-        return both
-
-
-class Table:
-    """A table of codes in the search, and the edges that it gives each text."""
-
-    def __init__(
-        self,
-        alphabet: Alphabet,
-        meetings: npt.NDArray[np.uint16],
-        codes: npt.NDArray[np.intp],
-        free: npt.NDArray[np.bool_],
-    ) -> None:
-        self.alphabet, self.meetings, self.codes = alphabet, meetings, codes.copy()
-        self.places = np.flatnonzero(free & (meetings.sum((0, 2)) > 0))
-        self.edges = self.count_edges(meetings)
-
-    def count_edges(self, meetings: npt.NDArray[np.uint16]) -> Numbers:
-        """The edges of texts with these meetings."""
-        distance = _DISTANCE[np.ix_(self.codes, self.codes)]
-        # Each meeting is in the counts both ways around.
-        return np.array([(each * distance).sum() / 2 for each in meetings], np.float32)
-
-    def with_each_code(self, place: int) -> Numbers:
-        """The edges of each text if the class at this place had each of the 256 codes."""
-        beside = self.meetings[:, place, :].astype(np.float32)
-        beside[:, place] = 0
-        change = _DISTANCE[self.codes] - _DISTANCE[self.codes][:, [self.codes[place]]]
-        edges: Numbers = self.edges[:, None] + beside @ change
-        return edges
+            classes = self.class_of[np.frombuffer(text.translate(None, self.dropped), np.uint8)]
+            found += np.bincount(classes[:-1] * self.size + classes[1:], minlength=self.size * self.size)
+        square = found.reshape(self.size, self.size)
+        triangle: npt.NDArray[np.float32] = (square + square.T)[np.triu_indices(self.size, 1)].astype(np.float32)
+        return triangle
 
 
 class Aim(msgspec.Struct, frozen=True):
-    """What the estimates should come near to: a target for each row, where a row is a weighted sum of texts."""
+    """What the estimates should come near to, each text and the sum of each group of texts."""
 
-    base: Numbers
-    """Columns that no code changes, one row for each text; there may be none."""
-    known: Numbers
-    """Tokens of each text that are settled beforehand."""
     tokens: Numbers
     """The truth of each text."""
     weight: Numbers
@@ -93,47 +65,157 @@ class Aim(msgspec.Struct, frozen=True):
     group_weight: Numbers
     """Of the relative error of each group's sum."""
 
-    def rows(self, column: Numbers) -> Numbers:
-        """A column of numbers for each text, as columns of the least-squares problem."""
-        each = column * (self.weight / self.tokens)[:, None]
-        sums = [column[group].sum(0) / self.tokens[group].sum() for group in self.groups]
-        summed = np.array(sums).reshape(len(sums), -1) * self.group_weight[:, None]
-        return np.concatenate([each, summed]).astype(np.float32)
-
-    @property
-    def target(self) -> Numbers:
-        """What the rows should add up to."""
-        whole = np.concatenate([self.weight, self.group_weight])
-        return (whole - self.rows(self.known[:, None])[:, 0]).astype(np.float32)
+    def rows(self, columns: npt.NDArray[Precision]) -> npt.NDArray[Precision]:
+        """Columns of numbers for each text, as columns of the least-squares problem."""
+        scale = (self.weight / self.tokens).astype(columns.dtype)
+        sums = np.array([columns[group].sum(0) / self.tokens[group].sum() for group in self.groups])
+        summed = (sums * self.group_weight[:, None]).astype(columns.dtype)
+        both: npt.NDArray[Precision] = np.concatenate([columns * scale[:, None], summed])
+        return both
 
 
-def search(aim: Aim, tables: Sequence[Table], *, sweeps: int, chance: np.random.Generator) -> float:
-    """Improve the codes of the tables in place; what is left of the squared error."""
-    target, base = aim.target, aim.rows(aim.base)
-    left = np.inf
-    for _ in range(sweeps):
-        changed = 0
-        for turn, table in enumerate(tables):
-            others = [aim.rows(other.edges[:, None]) for place, other in enumerate(tables) if place != turn]
-            known, _ = np.linalg.qr(np.concatenate([base, *others], axis=1))
-            missing = target - known @ (known.T @ target)
-            for place in chance.permutation(table.places):
-                edges = table.with_each_code(place)
-                column = aim.rows(edges)
-                column -= known @ (known.T @ column)
-                explained = np.maximum(missing @ column, 0) ** 2 / ((column**2).sum(0) + 1e-12)
-                best = int(explained.argmax())
-                if explained[best] > explained[table.codes[place]] * (1 + 1e-9):
-                    table.codes[place], table.edges = best, edges[:, best].copy()
+class EdgeSearch:
+    """The search for the codes of the first table."""
+
+    def __init__(self, aim: Aim, meetings: npt.NDArray[np.float32], size: int) -> None:
+        used = np.flatnonzero(meetings.any(0))
+        self._one, self._other = (index[used] for index in np.triu_indices(size, 1))
+        self._aim, self._columns = aim, aim.rows(meetings[:, used])
+        self._squares = self._columns.T @ self._columns
+        self._neighbors = [self._meetings_of(place, size) for place in range(size)]
+        self.places = np.array([place for place in range(size) if len(self._neighbors[place][0])])
+
+    def _meetings_of(self, place: int, size: int) -> tuple[Codes, Codes]:
+        """The classes that a class meets, and the columns of these meetings."""
+        column_of = np.full(size, -1)
+        for mine, other in ((self._one, self._other), (self._other, self._one)):
+            here = np.flatnonzero(mine == place)
+            column_of[other[here]] = here
+        classes = np.flatnonzero(column_of >= 0)
+        return classes, column_of[classes]
+
+    def aim_beside(self, beside: Numbers, known: Numbers) -> None:
+        """Search for what is missing when some tokens are known and some columns are weighted freely."""
+        basis, _ = np.linalg.qr(self._aim.rows(beside))
+        target = self._aim.rows((self._aim.tokens - known)[:, None])[:, 0]
+        missing = target - basis @ (basis.T @ target)
+        shadow = basis.T.astype(np.float32) @ self._columns
+        self._toward = (missing.astype(np.float32) @ self._columns).astype(np.float64)
+        self._products = self._squares - shadow.T @ shadow
+        self._all = float(missing @ missing)
+        self._blocks = [self._products[np.ix_(columns, columns)].astype(np.float64) for _, columns in self._neighbors]
+
+    def improve(self, codes: Codes, chance: np.random.Generator, *, sweeps: int) -> tuple[Codes, float]:
+        """Change one class after the other to the best of all codes until nothing helps; the error that is left."""
+        codes = codes.copy()
+        explained = 0.0
+        for _ in range(sweeps):
+            # Anew in each sweep: the running products gather rounding errors.
+            edges = DISTANCE[codes[self._one], codes[self._other]]
+            pull = (self._products @ edges.astype(np.float32)).astype(np.float64)
+            toward, square = self._toward @ edges, edges @ pull
+            changed = 0
+            for place in chance.permutation(self.places):
+                classes, columns = self._neighbors[place]
+                change = DISTANCE[codes[classes]] - DISTANCE[codes[classes], codes[place]][:, None]
+                towards = toward + self._toward[columns] @ change
+                squares = square + 2 * (pull[columns] @ change) + (change * (self._blocks[place] @ change)).sum(0)
+                gains = np.maximum(towards, 0) ** 2 / np.maximum(squares, 1e-12)
+                best = int(gains.argmax())
+                if gains[best] > gains[codes[place]] * (1 + 1e-7):
+                    pull += change[:, best].astype(np.float32) @ self._products[columns]
+                    toward, square, codes[place] = towards[best], squares[best], best
                     changed += 1
-                left = float(missing @ missing - explained[best])
-        if not changed:
-            break
-    return left
+                explained = float(gains[codes[place]])
+            if not changed:
+                break
+        return codes, self._all - explained
+
+    def search(self, start: Codes, *, rounds: int, sweeps: int = 10, thrown: float = 0.15) -> tuple[Codes, float]:
+        """The best of several rounds, each from the best so far with some codes thrown about."""
+        chance = np.random.default_rng(1)
+        best, least = self.improve(start, chance, sweeps=sweeps)
+        for _ in range(rounds - 1):
+            about = np.where(chance.random(len(best)) < thrown, chance.integers(0, 256, len(best)), best)
+            codes, left = self.improve(about, chance, sweeps=sweeps)
+            if left < least:
+                best, least = codes, left
+        return best, least
 
 
-def solve(aim: Aim, tables: Sequence[Table]) -> Numbers:
-    """The weight of each base column and of an edge of each table."""
-    columns = np.concatenate([aim.rows(aim.base), *(aim.rows(table.edges[:, None]) for table in tables)], axis=1)
-    weights: Numbers = np.linalg.lstsq(columns, aim.target, rcond=None)[0]
-    return weights
+def count_edges(meetings: npt.NDArray[np.float32], codes: Codes) -> Numbers:
+    """The bits in which neighbors differ, of texts with these meetings."""
+    one, other = np.triu_indices(len(codes), 1)
+    edges: Numbers = meetings @ DISTANCE[codes[one], codes[other]]
+    return edges
+
+
+class Additive(msgspec.Struct, frozen=True):
+    """Tables of bits: how many each byte and each block has, what a bit of each costs, and the other weights."""
+
+    levels: tuple[Codes, ...]
+    per_bit: tuple[float, ...]
+    weights: Numbers
+
+
+def search_levels(
+    aim: Aim, tables: Sequence[Numbers], beside: Numbers, known: Numbers, *, units: Sequence[float], ridge: float
+) -> Additive:
+    """
+    The bits of each column of each table, for the best prices of a bit among `units`.
+
+    `ridge` draws the columns together: of those that hardly occur nothing is known.
+    """
+    target = aim.rows((aim.tokens - known)[:, None])[:, 0]
+    fixed = aim.rows(beside)
+    columns = [aim.rows(table) for table in tables]
+    places = np.cumsum([table.shape[1] for table in tables])[:-1]
+
+    def tried(which: tuple[int, ...]) -> tuple[float, Additive]:
+        prices = tuple(units[place] for place in which)
+        priced = np.concatenate([table * price for table, price in zip(columns, prices, strict=True)], axis=1)
+        pull = np.repeat([ridge * price**2 for price in prices], [table.shape[1] for table in tables])
+        levels, weights, left = _levels(target, fixed, priced, pull)
+        return left, Additive(tuple(np.split(levels, places)), prices, weights)
+
+    # From the middle to whichever neighboring price is better, until none is.
+    here = (len(units) // 2,) * len(tables)
+    known_prices = {here: tried(here)}
+    while True:
+        for table in range(len(tables)):
+            for step in (-1, 1):
+                there = (*here[:table], here[table] + step, *here[table + 1 :])
+                if 0 <= there[table] < len(units) and there not in known_prices:
+                    known_prices[there] = tried(there)
+        best = min(known_prices, key=lambda which: known_prices[which][0])
+        if best == here:
+            return known_prices[best][1]
+        here = best
+
+
+def _levels(target: Numbers, fixed: Numbers, columns: Numbers, ridge: Numbers) -> tuple[Codes, Numbers, float]:
+    """Levels from 0 to 8 of each column, one changed after the other, with the fixed columns' weights solved anew."""
+    basis, _ = np.linalg.qr(fixed)
+    rest, free = target - basis @ (basis.T @ target), columns - basis @ (basis.T @ columns)
+    middle = LEVELS / 2
+    products, toward = free.T @ free + np.diag(ridge), free.T @ rest + ridge * middle
+    levels = np.full(len(ridge), middle)
+    # First without rounding, then whole levels only.
+    for whole in (False, True):
+        levels = np.round(levels) if whole else levels
+        pull = products @ levels
+        for _ in range(60):
+            moved = 0.0
+            for place in np.flatnonzero(products.diagonal() > ridge):
+                wanted = levels[place] + (toward[place] - pull[place]) / products[place, place]
+                wanted = min(max(round(wanted) if whole else wanted, 0), LEVELS)
+                change = wanted - levels[place]
+                if change:
+                    pull += products[:, place] * change
+                    levels[place] = wanted
+                    moved = max(moved, abs(change))
+            if moved < 0.01:
+                break
+    weights = np.linalg.lstsq(fixed, target - columns @ levels, rcond=None)[0]
+    off = fixed @ weights + columns @ levels - target
+    return levels.astype(np.intp), weights, float(off @ off)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from bench.bench_counting import replay
 from sash.counters.estimate import Family, Framing, estimate_text, family
 from sash.errors import UnknownFamily
+from tools.fit_corpus import PROSE, RARER
 from tools.fit_sessions import Growth, estimate_growth, session_held_out, sessions
 
 DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -56,6 +58,33 @@ def test_an_unknown_family_is_refused_with_the_names_there_are() -> None:
     assert set(refusal.value.known) == set(NAMES)
 
 
+def test_the_file_of_the_weights_tells_how_far_off_they_were_on_files_held_out_of_the_fit() -> None:
+    told = json.loads(files("sash.counters").joinpath("estimate.json").read_bytes())
+    errors = told["held_out_errors"]["openai"]
+    assert {
+        "english",
+        "python",
+        "json",
+        "ls -la",
+        "base64",
+        "diff",
+        "zh",
+        "ar",
+        "ru",
+        "th",
+        "hi",
+        "emoji",
+    } <= errors.keys()
+    for kind, (bias, error) in errors.items():
+        # Aims are 7 and 9 % for ASCII, 8 and 10 % for other scripts; Italian misses its own by half a percent.
+        most = (17, 17) if kind in RARER else (9, 10) if kind in PROSE else (7, 9)
+        assert abs(bias) <= most[0], kind
+        assert error <= most[1], kind
+        assert bias >= -10, f"{kind} overflows before it is noticed"
+    for file in ("xquad.ar.json", "xquad.ru.json", "xquad.zh.json"):
+        assert file in told["held_out"], "an encyclopedia is judged by, and not fitted on"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_no_tokens(name: str) -> None:
     assert estimate_text("", family(name)) == 0
@@ -64,16 +93,24 @@ def test_nothing_is_no_tokens(name: str) -> None:
 def slow_estimate(text: str, weights: Family) -> float:
     """The same as its definition reads, byte by byte."""
     content = text.encode("utf-8", "surrogatepass")
+    line = [weights.codes[byte] for byte in content if not 0x80 <= byte < 0xC0] + [0]
     tokens = weights.per_character * len(text)
-    for codes, per_edge in ((weights.codes, weights.per_edge), (weights.codes_beyond, weights.per_edge_beyond)):
-        if codes is weights.codes or not text.isascii():
-            line = [codes[byte] for byte in content] + [0]
-            tokens += per_edge * sum((one ^ other).bit_count() for one, other in pairwise(line))
+    tokens += weights.per_edge * sum((one ^ other).bit_count() for one, other in pairwise(line))
+    for character in text:
+        if character >= "\x80":
+            first, *others = character.encode("utf-8", "surrogatepass")
+            tokens += weights.per_beyond + weights.per_bit_leading * weights.codes_leading[first].bit_count()
+            for byte in others:
+                tokens += (
+                    weights.per_continuing + weights.per_bit_continuing * weights.codes_continuing[byte].bit_count()
+                )
+        for block in character.encode("utf-16-le", "surrogatepass")[1::2]:
+            tokens += weights.per_bit_of_block * weights.codes_of_blocks[block].bit_count()
     return max(tokens, len(content) / 8)
 
 
 @given(text=ANY_TEXT, name=st.sampled_from(NAMES))
-def test_an_estimate_is_the_edges_between_classes_of_bytes_rounded_up(text: str, name: str) -> None:
+def test_an_estimate_is_the_edges_between_characters_and_the_bits_of_those_beyond_ascii(text: str, name: str) -> None:
     weights = family(name)
     assert estimate_text(text, weights) == pytest.approx(math.ceil(round(slow_estimate(text, weights), 9)), abs=1e-9)
 

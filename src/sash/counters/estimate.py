@@ -5,9 +5,10 @@ A token ends mostly where one kind of character meets another. Each byte is tran
 the code of its class, the codes are read as one long integer `v`, and
 `(v ^ v >> 8).bit_count()` adds up in how many bits the codes of neighboring bytes differ:
 the codes are such that two classes differ the more, the likelier a token ends between them.
-That is a handful of passes in C over the bytes, whatever the text. What is not ASCII is
-weighed a second time by a table of its own, which tells scripts and their letters apart;
-in the first they are told apart in the rough.
+That is a handful of passes in C over the bytes, whatever the text. Of a character beyond
+ASCII only the first byte takes part in that. It is weighed twice more, by its bytes and by
+the block of Unicode that it is in, which tells its script: in the tables for these a code has
+the more bits, the more tokens what it stands for takes.
 
 The weights are in `estimate.json`, with what they were fitted on and how far off they were;
 `tools/fit_estimator.py` fits them.
@@ -61,11 +62,24 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     per_character: float
     per_edge: float
     """Tokens of each bit in which neighboring codes differ."""
-    per_edge_beyond: float
-    """The same by the second table, which only text beyond ASCII is weighed by."""
+    per_beyond: float
+    """Tokens of each character beyond ASCII, before its bytes and its block are weighed; may be below zero."""
+    per_continuing: float
+    """Tokens of each of its bytes but the first, before these are weighed; mostly below zero."""
+    per_bit_leading: float
+    """Tokens of each bit in the code of its first byte."""
+    per_bit_continuing: float
+    """Tokens of each bit in the codes of its other bytes."""
+    per_bit_of_block: float
+    """Tokens of each bit in the code of its block."""
     codes: bytes
     """The code of each of the 256 byte values."""
-    codes_beyond: bytes
+    codes_leading: bytes
+    """The same for weighing first bytes of characters beyond ASCII; of others nothing is asked."""
+    codes_continuing: bytes
+    """The same for their other bytes."""
+    codes_of_blocks: bytes
+    """The code of each block of 256 characters; the first, and with it ASCII, has no bits."""
     framing: Framing
 
 
@@ -84,31 +98,58 @@ def estimate_text(text: str, family: Family) -> int:
     Rounded up, and never less than an eighth of its bytes: an undercount overflows the
     model, an overcount only slides a little early.
     """
-    is_ascii = text.isascii()
-    # A lone surrogate counts as the three bytes it would take: it must not stop a conversation.
-    content = text.encode() if is_ascii else text.encode("utf-8", "surrogatepass")
-    # Most texts are short, so a call more would be felt: the edges are counted in place.
-    line = _as_integer(content.translate(family.codes), "little")
-    tokens = family.per_character * len(text) + family.per_edge * (line ^ line >> 8).bit_count()
-    if not is_ascii:
-        line = _as_integer(content.translate(family.codes_beyond), "little")
-        tokens += family.per_edge_beyond * (line ^ line >> 8).bit_count()
-    least = len(content) / 8
+    # Most texts are short, so a call more would be felt: everything is done in place.
+    if text.isascii():
+        size = len(text)
+        line = _as_integer(text.encode().translate(family.codes), "little")
+        tokens = family.per_character * size + family.per_edge * (line ^ line >> 8).bit_count()
+    else:
+        # A lone surrogate counts as the three bytes it would take: it must not stop a conversation.
+        content = text.encode("utf-8", "surrogatepass")
+        size = len(content)
+        kept = content.translate(None, _CONTINUING)
+        line = _as_integer(kept.translate(family.codes), "little")
+        tokens = family.per_character * len(text) + family.per_edge * (line ^ line >> 8).bit_count()
+        if size < 1.25 * len(text):
+            # Mostly ASCII, of which nothing more is asked.
+            content = content.translate(None, _ASCII)
+            kept, text = content, content.decode("utf-8", "surrogatepass")
+        first = kept.translate(family.codes_leading, _NOT_LEADING)
+        others = content.translate(family.codes_continuing, _NOT_CONTINUING)
+        tokens += family.per_beyond * len(first) + family.per_continuing * len(others)
+        tokens += family.per_bit_leading * _as_integer(first, "little").bit_count()
+        tokens += family.per_bit_continuing * _as_integer(others, "little").bit_count()
+        blocks = text.encode("utf-16-le", "surrogatepass")[1::2].translate(family.codes_of_blocks)
+        tokens += family.per_bit_of_block * _as_integer(blocks, "little").bit_count()
+    least = size / 8
     return ceil(tokens) if tokens > least else ceil(least)
 
 
 _as_integer = int.from_bytes
+_ASCII = bytes(range(0x80))
+_CONTINUING = bytes(range(0x80, 0xC0))
+"""Every byte of a character beyond ASCII but its first."""
+_NOT_CONTINUING = bytes(range(0x80)) + bytes(range(0xC0, 0x100))
+_NOT_LEADING = bytes(range(0xC0))
 
 
-class _Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A family as `estimate.json` writes it: the codes in hexadecimal."""
 
     fitted_on: str
     per_character: float
     per_edge: float
-    per_edge_beyond: float
+    per_beyond: float
+    per_continuing: float
+    per_bit_leading: float
+    per_bit_continuing: float
+    per_bit_of_block: float
     codes: str
-    codes_beyond: str
+    codes_leading: str
+    """Of the bytes from 0xC0 on."""
+    codes_continuing: str
+    """Of the bytes from 0x80 to 0xBF."""
+    codes_of_blocks: str
     framing: Framing
 
 
@@ -122,7 +163,7 @@ class _Multiple(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class _Fit(msgspec.Struct, frozen=True, kw_only=True):
     fitted: str
-    families: dict[str, _Weights]
+    families: dict[str, Weights]
     multiples: dict[str, _Multiple]
 
 
@@ -130,22 +171,29 @@ class _Fit(msgspec.Struct, frozen=True, kw_only=True):
 def _families() -> dict[str, Family]:
     path = files("sash.counters").joinpath("estimate.json")
     fit = msgspec.json.decode(path.read_bytes(), type=_Fit)
-    families = {name: _compiled(name, weights, version=fit.fitted) for name, weights in fit.families.items()}
+    families = {name: compiled(name, weights, version=fit.fitted) for name, weights in fit.families.items()}
     for name, multiple in fit.multiples.items():
         families[name] = _times(families[multiple.like], name, multiple)
     return families
 
 
-def _compiled(name: str, weights: _Weights, *, version: str) -> Family:
+def compiled(name: str, weights: Weights, *, version: str) -> Family:
+    """A family with its tables ready to translate by."""
     return Family(
         name=name,
         fitted_on=weights.fitted_on,
         version=version,
         per_character=weights.per_character,
         per_edge=weights.per_edge,
-        per_edge_beyond=weights.per_edge_beyond,
+        per_beyond=weights.per_beyond,
+        per_continuing=weights.per_continuing,
+        per_bit_leading=weights.per_bit_leading,
+        per_bit_continuing=weights.per_bit_continuing,
+        per_bit_of_block=weights.per_bit_of_block,
         codes=bytes.fromhex(weights.codes),
-        codes_beyond=bytes.fromhex(weights.codes_beyond),
+        codes_leading=bytes(0xC0) + bytes.fromhex(weights.codes_leading),
+        codes_continuing=bytes(0x80) + bytes.fromhex(weights.codes_continuing) + bytes(0x40),
+        codes_of_blocks=bytes.fromhex(weights.codes_of_blocks),
         framing=weights.framing,
     )
 
@@ -158,6 +206,10 @@ def _times(family: Family, name: str, multiple: _Multiple) -> Family:
         fitted_on=multiple.fitted_on,
         per_character=family.per_character * multiple.times,
         per_edge=family.per_edge * multiple.times,
-        per_edge_beyond=family.per_edge_beyond * multiple.times,
+        per_beyond=family.per_beyond * multiple.times,
+        per_continuing=family.per_continuing * multiple.times,
+        per_bit_leading=family.per_bit_leading * multiple.times,
+        per_bit_continuing=family.per_bit_continuing * multiple.times,
+        per_bit_of_block=family.per_bit_of_block * multiple.times,
         framing=Framing(**framing),
     )
