@@ -211,7 +211,7 @@ NEW_CLAUDE = "Opus 4.7 and later, Sonnet 5: documented to take about 30 % more t
 CAVEATS = (
     "Of a language every third file is held out, of all else a third of the files; sessions as named below.",
     "PER_CHARACTER and the kind `padded table` followed from the held-out session gitclaw-2026-02-20T23-08-45.",
-    "Of lao there is one text: the held-out part is of the same document as the fitted ones.",
+    "Of lao and odia there is one text each: the held-out part is of the same document as the fitted ones.",
     "How characters beyond ASCII are weighed was decided after seeing errors on these held-out files: they flatter.",
     "Errors of `generic` are against its target, which leans over the tokenizers by GENERIC_LEAN.",
     "Framing of openai, gemini and generic is set by hand; of claude, call and result are measured only together.",
