@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from sash.server.proxy.overflow import Overflow, overflow_in
+from sash.providers import Overflow
+from sash.server.proxy.overflow import overflow_in
 
 WORDINGS = [
     ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),

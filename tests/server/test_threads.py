@@ -171,6 +171,7 @@ def test_a_window_slides_and_everything_about_it_can_be_looked_at(server: Runnin
     assert context["boundary"] > 1
     assert context["pressure"]["share"] == pytest.approx(context["tokens"]["value"] / context["window"])
     assert {"history", "reserve"} <= {row["source"] for row in context["sources"]}
+    assert all(row["change"] for row in context["sources"])
     assert len(context["timeline"]) == 12
     assert any(moment["slid"] and moment["reason"] for moment in context["timeline"])
     assert 0 < context["cachedShare"] < 1
@@ -184,6 +185,33 @@ def test_a_window_slides_and_everything_about_it_can_be_looked_at(server: Runnin
     assert parts[0]["origin"] == "summary"
     assert "history" in {part["origin"] for part in parts}
     assert server.get(f"/v1/threads/{place}")["summary"]
+
+
+def test_every_part_of_a_request_says_where_it_comes_from(server: Running) -> None:
+    name = f"with-sources-{uuid4().hex}"
+    policy = sash.Policy(history_tokens=1_500, recall_tokens=300)
+    sources = [sash.Source("skills", "How to sail."), sash.Source("weather", "It rains.", stable=False)]
+    with sash.open(name, store=server.backend.store, policy=policy, system="Be brief.", sources=sources) as made:
+        made.append({"role": "user", "content": "The harbour is called Gooseberry."})
+        made.append({"role": "assistant", "content": "I see."})
+        made.remember("The boat is blue.")
+        for number in range(8):
+            made.append({"role": "user", "content": f"turn {number}: " + "words and more words " * 60})
+            made.append({"role": "assistant", "content": "Well."})
+        made.remember("The mast is red.")
+        made.append({"role": "user", "content": "What is the harbour called?"})
+    parts = server.get(f"/v1/threads/{name}/request?origins=true")["parts"]
+    by_origin: dict[str, list[str]] = {}
+    for part in parts:
+        by_origin.setdefault(part["origin"], []).append(part["text"])
+    told = ["system", "skills", "summary", "facts", "history", "recalled", "facts", "weather", "input"]
+    seen = [part["origin"] for part in parts]
+    assert [origin for place, origin in enumerate(seen) if place == 0 or origin != seen[place - 1]] == told
+    assert "How to sail." in by_origin["skills"][0]
+    assert "It rains." in by_origin["weather"][0]
+    assert "Gooseberry" in by_origin["recalled"][0]
+    assert ["boat is blue" in text for text in by_origin["facts"]] == [True, False]
+    assert ["mast is red" in text for text in by_origin["facts"]] == [False, True]
 
 
 def test_compact_pin_and_undo_move_the_boundary_and_back(server: Running) -> None:

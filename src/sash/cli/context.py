@@ -15,7 +15,7 @@ from sash.cli.screen import Screen, Style, screen
 from sash.cli.spoken import about_call
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
-from sash.core.budget import SourceName
+from sash.core.budget import REMEDIES, SourceName
 from sash.core.frame import handle_of
 from sash.core.message import Block, Document, Image, Text, Thinking, ToolCall, ToolResult
 from sash.core.request import OURS
@@ -39,20 +39,6 @@ _LOOKS: dict[SourceName, tuple[str, Style]] = {
     "reserve": ("a", "dim"),
 }
 """The letter and the colour of each source in the bar."""
-
-_REMEDIES: dict[SourceName, str] = {
-    "system": "shorten the system prompt",
-    "tools": "send fewer tools",
-    "skills": "set budget.skills",
-    "knowledge": "set budget.knowledge",
-    "cross-thread": "set budget.cross-thread",
-    "facts": "set facts_tokens",
-    "summary": "set summary_tokens",
-    "history": "set history_tokens, or compact",
-    "recalled": "set recall_tokens",
-    "input": "ask with less",
-    "reserve": "set reserve_tokens",
-}
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,7 +213,7 @@ def _print_sources(out: Screen, now: Context) -> None:
         share = f"{100 * tokens.value / now.window:.1f} %"
         name = "answer's reserve" if row.source == "reserve" else row.source
         sign = Cell("█" if out.color else letter, style)
-        rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(_REMEDIES[row.source], "dim")])
+        rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(REMEDIES[row.source], "dim")])
     rows.append(
         [Cell(""), Cell("all that is sent", "bold"), Cell(now.used.full, "bold"),
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]

@@ -33,6 +33,21 @@ SourceName = Literal[
 SOURCES: tuple[SourceName, ...] = get_args(SourceName)
 """In the order of a request."""
 
+REMEDIES: dict[SourceName, str] = {
+    "system": "shorten the system prompt",
+    "tools": "send fewer tools",
+    "skills": "set budget.skills",
+    "knowledge": "set budget.knowledge",
+    "cross-thread": "set budget.cross-thread",
+    "facts": "set facts_tokens",
+    "summary": "set summary_tokens",
+    "history": "set history_tokens, or compact",
+    "recalled": "set recall_tokens",
+    "input": "ask with less",
+    "reserve": "set reserve_tokens",
+}
+"""How each can be given less, or more."""
+
 PRECEDENCE: tuple[SourceName, ...] = (
     "system",
     "tools",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sash.core.budget import REMEDIES
 from sash.core.calibration import Calibration, Report, observe
 from sash.core.explain import Explanation
 from sash.core.frame import Frame
@@ -176,18 +177,6 @@ async def context(asked: Asked[None, None]) -> ContextShape:
     return await asked.of_thread(_context)
 
 
-_CHANGE = {
-    "system": "a shorter system prompt",
-    "tools": "fewer tools",
-    "history": "`historyTokens`, or compact",
-    "summary": "`summary_tokens` of the policy",
-    "facts": "`facts_tokens` of the policy",
-    "recalled": "`recallTokens`",
-    "reserve": "`reserve_tokens` of the policy",
-    "input": "a shorter input",
-}
-
-
 def _context(thread: Thread) -> ContextShape:
     window = thread.window
     known, policy = window.context(), thread.setup.policy
@@ -211,7 +200,7 @@ def _context(thread: Thread) -> ContextShape:
         cached_share=cached_share(timeline),
         timeline=timeline,
         sources=[
-            SourceShape(source=row.source, tokens=row.used, given=row.given, change=_CHANGE.get(row.source, ""))
+            SourceShape(source=row.source, tokens=row.used, given=row.given, change=REMEDIES[row.source])
             for row in known.ledger.rows
             if row.used.value or row.given
         ],

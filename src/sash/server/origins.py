@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from sash.core.fold import Fold
 from sash.core.message import Block, Message, ToolCall
-from sash.core.tokens import TokenCount
+from sash.core.request import new_facts, recalled_text
+from sash.core.tokens import Counter, TokenCount
 from sash.server.route import Shape
 from sash.thread import Thread
 from sash.window import Prepared, text_of
@@ -30,8 +32,12 @@ def parts_of(thread: Thread, prepared: Prepared) -> list[Part]:
     turns = {live.position: number for number, turn in fold.turns.items() for live in turn.messages()}
     current = next(reversed(fold.turns), None)
     parts = []
+    groups = _groups(thread, fold)
     for (message, _), position in zip(prepared.sent, prepared.positions, strict=True):
         turn = turns.get(position)
+        if turn is None and message.role != "system":
+            parts += _ours(message, groups, count)
+            continue
         parts.append(
             Part(
                 origin=_origin(message, turn, current, fold.frame.boundary, fold.frame.carried),
@@ -58,21 +64,55 @@ def parts_of(thread: Thread, prepared: Prepared) -> list[Part]:
 def _origin(message: Message, turn: int | None, current: int | None, boundary: int, carried: tuple[int, ...]) -> str:
     if message.role == "system":
         return "system"
-    if turn is None:
-        return _ours(message.text)
     if turn in carried and turn < boundary:
         return "carried"
     return "input" if turn == current and message.role == "user" else "history"
 
 
-def _ours(text: str) -> str:
-    """What sash wrote itself, by what it says of itself."""
-    head = text[:200].lower()
-    if "from outside this conversation" in head:
-        return "knowledge"
-    if "for the next message" in head:
-        return "recalled"
-    return "summary"
+Piece = tuple[str, str]
+"""Where a piece of what sash wrote comes from, and how it begins."""
+
+
+def _groups(thread: Thread, fold: Fold) -> list[list[Piece]]:
+    """The pieces of each message that sash may have written, in their order: what can be told by its words first."""
+    standing = [("summary", fold.digest_text()), ("facts", fold.standing.facts)]
+    beside = [("recalled", recalled_text(fold)), ("facts", new_facts(fold))]
+    steps = [("history", fold.step_text(number)) for number in fold.turns]
+    stable: list[Piece] = []
+    volatile: list[Piece] = []
+    for source in thread.setup.sources:
+        # Of a source only as much is sent as its budget allows, but always its title.
+        (stable if source.stable else volatile).append((source.name, f"# {source.name}\n"))
+    return [standing, *([step] for step in steps), [*beside, *volatile], stable]
+
+
+def _ours(message: Message, groups: list[list[Piece]], count: Counter) -> list[Part]:
+    """What sash wrote itself, each piece by where it comes from."""
+    text = message.text
+    places = next((found for group in groups if (found := _places(text, group))), [(0, "summary")])
+    starts = [0, *(place for place, _ in places[1:]), len(text)]
+    told = [(origin, text[start:end]) for (_, origin), start, end in zip(places, starts[:-1], starts[1:], strict=True)]
+    whole = count.message(message)
+    return [
+        Part(
+            origin=origin,
+            turn=None,
+            role=message.role,
+            text=said.rstrip("\n"),
+            tokens=whole if len(told) == 1 else count.text(said),
+        )
+        for origin, said in told
+    ]
+
+
+def _places(text: str, group: list[Piece]) -> list[tuple[int, str]]:
+    found, after = [], 0
+    for origin, begins in group:
+        place = text.find(begins, after) if begins else -1
+        if place >= 0:
+            found.append((place, origin))
+            after = place + len(begins)
+    return found
 
 
 def _said(block: Block) -> str:

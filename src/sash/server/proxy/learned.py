@@ -14,7 +14,7 @@ import msgspec
 from sash.core.calibration import FACTOR_STEP, RATIO_BOUNDS, Factor, Report, learn
 from sash.core.policy import Policy
 from sash.errors import StoreError
-from sash.server.proxy.overflow import Overflow
+from sash.providers import Overflow
 
 _log = logging.getLogger("sash")
 
