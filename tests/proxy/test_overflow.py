@@ -80,3 +80,9 @@ def test_other_errors_are_none(status: int, body: bytes) -> None:
 def test_numbers_that_contradict_the_refusal_are_not_believed() -> None:
     body = b'{"error":{"message":"prompt is too long: 100 tokens > 200000 maximum"}}'
     assert overflow_in(400, body) == Overflow(tokens=None, limit=200_000)
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_too_many_tokens_a_minute_is_another_matter(status: int) -> None:
+    words = "Rate limit reached: too many tokens per minute (TPM): Limit 30000, Used 29000"
+    assert overflow_in(status, json.dumps({"error": {"message": words}}).encode()) is None
