@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import uvicorn
-from starlette.applications import Starlette
 
-from sash.server.proxy import Passed, Proxy, ProxySetup, Upstreams, proxy_routes
+from sash.server.app import application
+from sash.server.proxy import Passed, Proxy, ProxySetup, Upstreams
+from sash.server.setup import ServerSetup
 from tests.proxy.upstream import ScriptedUpstream
 
 
@@ -46,16 +47,10 @@ class Served:
 
 @contextmanager
 def served(setup: ProxySetup, **shelves: Any) -> Iterator[Served]:
-    """The proxy's routes alone, behind a real server."""
+    """The server as it is shipped, with this proxy in it."""
     passed: list[Passed] = []
-    proxy = Proxy(setup, on_passed=passed.append, **shelves)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await proxy.close()
-
-    app = Starlette(routes=proxy_routes(proxy), lifespan=lifespan)
+    app = application(ServerSetup(port=0, store="memory:", provider="echo", proxy=setup, drain_seconds=1.0))
+    proxy = app.state.backend.proxy = Proxy(setup, on_passed=passed.append, **shelves)
     config = uvicorn.Config(app, port=0, log_level="error", ws="none", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -174,7 +174,7 @@ def test_an_answer_that_breaks_off_is_no_success(proxy: Served, upstream: Script
 def leave_after(proxy: Served, wire: str, wanted: bytes) -> None:
     """Ask for a stream on a bare socket, and hang up when the wanted bytes have come."""
     body = body_for(wire, stream=True)
-    head = f"POST {ROUTES[wire]} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = f"POST {ROUTES[wire]} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", proxy.port)) as client:
         client.sendall(head.encode() + body)
         client.settimeout(5)

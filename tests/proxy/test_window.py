@@ -303,6 +303,29 @@ def test_explain_says_what_would_be_done_and_sends_nothing(upstream: ScriptedUps
     assert upstream.requests == []
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_explained_is_what_is_sent_our_tool_included(upstream: ScriptedUpstream, wire: str) -> None:
+    body = body_of(wire, talk_of(wire, 40))
+    with served(setup_for(upstream, policy=SMALL, expand=True)) as proxy:
+        told = proxy.post("/v1/sash/explain", body, x_sash_wire=wire).json()
+        headers = proxy.post(ROUTES[wire], body).headers
+        alike = proxy.post("/v1/sash/explain", body_of(wire, talk_of(wire, 1)), x_sash_wire=wire).json()
+    assert headers["x-sash-tokens"].lstrip("~") == str(told["tokens"]["value"])
+    assert headers["x-sash-frame"] == told["frame"]
+    assert alike["changed"], "our tool goes out beside what came in"
+
+
+@pytest.mark.parametrize("word", ["true", "1", "YES"])
+def test_what_is_to_be_left_alone_is_explained_so(upstream: ScriptedUpstream, word: str) -> None:
+    body = body_of("openai-chat", talk_of("openai-chat", 40))
+    with served(setup_for(upstream, policy=SMALL)) as proxy:
+        told = proxy.post("/v1/sash/explain", body, x_sash_bypass=word).json()
+        sent = proxy.post(ROUTES["openai-chat"], body, x_sash_bypass=word)
+    assert (told["frame"], told["changed"]) == ("bypass", False)
+    assert sent.headers["x-sash-frame"] == "bypass"
+    assert upstream.last.body == body
+
+
 def test_explain_sees_the_wire_in_the_body(proxy: Served) -> None:
     said = [{"role": "user", "content": "a"}]
     for body, wire in (
@@ -356,7 +379,7 @@ def test_a_path_that_leads_out_of_the_api_is_refused(proxy: Served, upstream: Sc
     import socket
 
     with socket.create_connection(("127.0.0.1", proxy.port)) as client:
-        client.sendall(f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        client.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
         answer = client.recv(65536)
     assert answer.split(b" ")[1] in (b"400", b"404")
     assert upstream.requests == []

@@ -1,8 +1,7 @@
 """The proxy: any client of a provider's API, its window managed, nothing else changed."""
 
 from sash.server.proxy.proxy import Passed, Proxy
-from sash.server.proxy.routes import proxy_routes
 from sash.server.proxy.setup import ProxySetup, Upstreams
 from sash.server.proxy.summaries import Summaries
 
-__all__ = ["Passed", "Proxy", "ProxySetup", "Summaries", "Upstreams", "proxy_routes"]
+__all__ = ["Passed", "Proxy", "ProxySetup", "Summaries", "Upstreams"]

@@ -10,23 +10,20 @@ from starlette.types import Receive, Scope, Send
 
 from sash.errors import SashError
 from sash.server.proxy.courier import Answer, Errand
-from sash.server.proxy.expanding import MOST_ROUNDS, continued, offered, read_answer, withdrawn
+from sash.server.proxy.expanding import MOST_ROUNDS, continued, read_answer, withdrawn
 from sash.server.proxy.frames import Frames
-from sash.server.proxy.headers import Raw, back, caller_of, onward, owners_key
+from sash.server.proxy.headers import Raw, back, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
 from sash.server.proxy.keeping import Kept, conversation_of
-from sash.server.proxy.learned import Caller
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
-from sash.server.proxy.plan import Plan, planned, sketch_of, untouched
+from sash.server.proxy.plan import Plan
+from sash.server.proxy.planning import Planning
 from sash.server.proxy.proxy import Passed, Proxy
 from sash.server.proxy.refusals import Refusal, refusal_of
-from sash.server.proxy.setup import Upstream
 from sash.server.proxy.usage import UsageReader, error_in
 from sash.server.proxy.withheld import Withheld
 
-INLINE_BYTES = 32_000
-"""A body up to this size is fitted at once; a larger one in a thread, so that others do not wait for it."""
 MOST_ERROR_BYTES = 1_000_000
 MOST_ANSWER_BYTES = 64_000_000
 _PREAMBLE = (b"response.created", b"response.in_progress", b"response.queued")
@@ -42,11 +39,12 @@ class Exchange:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         outlet = Outlet(send)
-        run = Run(self._proxy, self._wire, self._tenant, outlet, counts=self._counts)
         try:
             asked = await read_body(incoming(scope), receive, self._proxy.setup.body_bytes)
+            planning = Planning(self._proxy, self._wire, self._tenant, asked, counts=self._counts)
+            run = Run(self._proxy, self._wire, asked, planning, outlet, counts=self._counts)
             try:
-                await until_gone(receive, run.answer(asked))
+                await until_gone(receive, run.answer())
             finally:
                 await run.settle()
         except Gone:
@@ -60,26 +58,24 @@ class Exchange:
 class Run:
     """What is known of one exchange while it lasts."""
 
-    def __init__(self, proxy: Proxy, wire: str, tenant: str, outlet: Outlet, *, counts: bool = False) -> None:
-        self._proxy, self._wire, self._tenant, self._outlet = proxy, wire, tenant, outlet
-        self._counts = counts
+    def __init__(
+        self, proxy: Proxy, wire: str, asked: Incoming, planning: Planning, outlet: Outlet, *, counts: bool = False
+    ) -> None:
+        self._proxy, self._wire, self._asked, self._outlet = proxy, wire, asked, outlet
+        self._planning, self._counts = planning, counts
         self._waited = 0.0
-        self._asked: Incoming | None = None
         self._plan: Plan | None = None
-        self._caller = ""
         self._retried = False
         self._status, self._spent, self._reader = 0, 0.0, UsageReader()
         self._rounds = 0
         self._keeping: asyncio.Future[Kept | None] | None = None
 
-    async def answer(self, asked: Incoming) -> None:
+    async def answer(self) -> None:
         """Fit it, send it, and pass the answer on."""
-        self._asked = asked
-        self._caller = caller_of(asked.headers, self._tenant)
         try:
-            self._plan = await self._planned(asked)
-            self._keep(asked, self._plan)
-            self._status = await self._exchange(asked, self._plan, self._reader)
+            self._plan = await self._planning.plan()
+            self._keep(self._asked, self._plan)
+            self._status = await self._exchange(self._asked, self._plan, self._reader)
         except Refusal as refusal:
             await self._refuse(refusal)
         except SashError as error:
@@ -95,7 +91,9 @@ class Run:
         await self._learn(plan, self._reader)
         if self._proxy.summaries is not None and plan is not None and plan.fitted is not None and not self._counts:
             fitted = plan.fitted
-            await asyncio.to_thread(self._proxy.summaries.consider, self._who, fitted.fold, fitted.listed, self._wire)
+            await asyncio.to_thread(
+                self._proxy.summaries.consider, self._planning.who, fitted.fold, fitted.listed, self._wire
+            )
         await self._keep_usage(self._reader)
         self._proxy.passed(
             Passed(
@@ -110,41 +108,20 @@ class Run:
             )
         )
 
-    async def _planned(self, asked: Incoming) -> Plan:
-        setup = self._proxy.setup
-        if setup.bypass or asked.header("x-sash-bypass").lower() in ("true", "1", "yes"):
-            return untouched(asked.body, self._wire, "bypass")
-        sketch = sketch_of(asked.plain)
-        if self._wire == "openai-responses" and sketch.continues_upstream:
-            return untouched(asked.body, self._wire, "upstream", sketch)
-        place = self._place(sketch.name)
-        lesson = self._proxy.learned.known(self._who, place)
-        if lesson is None:
-            lesson = await asyncio.to_thread(self._proxy.learned.fetch, self._who, place)
-        given = self._given(asked)
-        summaries = self._proxy.kept_summaries(self._who)
-        if len(given) <= INLINE_BYTES and summaries is None:
-            plan = planned(given, self._wire, sketch, setup, lesson)
-        else:
-            plan = await asyncio.to_thread(planned, given, self._wire, sketch, setup, lesson, summaries=summaries)
-        return plan if plan.changed or given is not asked.plain else msgspec.structs.replace(plan, body=asked.body)
-
-    def _given(self, asked: Incoming) -> bytes:
-        """What is fitted: the body as it came, with our tool where that is wanted."""
-        return offered(asked.plain, self._wire) if self._proxy.setup.expand and not self._counts else asked.plain
-
     def _keep(self, asked: Incoming, plan: Plan) -> None:
         """Store what is new, while the provider thinks."""
         keeper = self._proxy.keeper
         name = conversation_of(asked, plan.sketch) if keeper is not None and plan.fitted is not None else ""
         if keeper is not None and name and not self._counts:
-            work = asyncio.to_thread(keeper.keep, self._tenant, self._caller, name, asked.plain, self._wire)
+            work = asyncio.to_thread(keeper.keep, *self._planning.who, name, asked.plain, self._wire)
             self._keeping = asyncio.ensure_future(work)
 
     async def _keep_usage(self, reader: UsageReader) -> None:
         kept = None if self._keeping is None else await self._keeping
         if kept is not None and self._proxy.keeper is not None and reader.usage.context:
-            await asyncio.to_thread(self._proxy.keeper.record_usage, self._tenant, kept, reader.told, self._wire)
+            await asyncio.to_thread(
+                self._proxy.keeper.record_usage, self._planning.who[0], kept, reader.told, self._wire
+            )
 
     async def _exchange(self, asked: Incoming, plan: Plan, reader: UsageReader) -> int:
         """Send it, and pass on what comes back; the status that the client saw."""
@@ -171,7 +148,7 @@ class Run:
     async def _ask(self, asked: Incoming, plan: Plan) -> Answer:
         headers = onward(asked.headers, decoded=plan.body is not asked.body)
         headers.append((b"accept-encoding", b"identity"))
-        upstream = self._upstream(plan.sketch.name)
+        upstream = self._planning.upstream(plan.sketch.name)
         if upstream == self._proxy.addresses.choose(upstream.kind):
             headers += owners_key(asked.headers, headers, upstream.kind)
         errand = Errand(
@@ -214,7 +191,7 @@ class Run:
 
     def _offers(self, plan: Plan) -> bool:
         """Whether our tool is offered in it."""
-        return self._proxy.setup.expand and not self._counts and plan.fitted is not None
+        return self._planning.offers and plan.fitted is not None
 
     def _may_expand(self, plan: Plan) -> bool:
         """Whether a call of our tool is answered: a stream is not held for it while nothing is shortened."""
@@ -315,26 +292,17 @@ class Run:
 
     async def _smaller(self, plan: Plan, status: int, error: bytes) -> Plan | None:
         """A smaller request, where the provider says that this one was too large: once, and never the same again."""
-        asked = self._asked
-        if self._retried or plan.fitted is None or self._outlet.started or asked is None:
+        if self._retried or plan.fitted is None or self._outlet.started:
             return None
         told = overflow_in(status, error)
         if told is None:
             return None
-        proxy, place = self._proxy, self._place(plan.sketch.name)
+        learned, who, place = self._proxy.learned, self._planning.who, self._planning.place(plan.sketch.name)
         window = plan.fitted.report.window
-        lesson = proxy.learned.overflow(self._who, place, told, estimate=plan.estimate, window=window)
-        await asyncio.to_thread(proxy.learned.keep, self._who, place)
+        lesson = learned.overflow(who, place, told, estimate=plan.estimate, window=window)
+        await asyncio.to_thread(learned.keep, who, place)
         try:
-            again = await asyncio.to_thread(
-                planned,
-                self._given(asked),
-                self._wire,
-                plan.sketch,
-                proxy.setup,
-                lesson,
-                summaries=proxy.kept_summaries(self._who),
-            )
+            again = await self._planning.fitted(plan.sketch, lesson)
         except SashError:
             # What may not be left out is too large: the provider's own words say it as well as ours.
             return None
@@ -344,9 +312,9 @@ class Run:
         report = None if plan is None else plan.report(reader.usage.context)
         if plan is None or report is None or report.context is None:
             return
-        place = self._place(plan.sketch.name)
-        if self._proxy.learned.usage(self._who, place, report):
-            await asyncio.to_thread(self._proxy.learned.keep, self._who, place)
+        learned, who, place = self._proxy.learned, self._planning.who, self._planning.place(plan.sketch.name)
+        if learned.usage(who, place, report):
+            await asyncio.to_thread(learned.keep, who, place)
 
     async def _head(self, answer: Answer, length: int | None) -> None:
         headers = [pair for pair in back(answer.headers) if pair[0] != b"content-encoding"]
@@ -367,15 +335,4 @@ class Run:
 
     def _overhead(self) -> float:
         """Seconds that we took ourselves: all but the waiting for the provider."""
-        return 0.0 if self._asked is None else max(0.0, perf_counter() - self._asked.at - self._waited)
-
-    @property
-    def _who(self) -> Caller:
-        return self._tenant, self._caller
-
-    def _upstream(self, model: str) -> Upstream:
-        return self._proxy.addresses.choose("anthropic" if self._wire == "anthropic" else "openai", model)
-
-    def _place(self, model: str) -> str:
-        """A model as lessons know it: the same name elsewhere may be another one."""
-        return f"{self._upstream(model).origin} {model}"
+        return max(0.0, perf_counter() - self._asked.at - self._waited)

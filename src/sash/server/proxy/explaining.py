@@ -10,14 +10,13 @@ from starlette.types import Receive, Scope, Send
 
 from sash.core.tokens import TokenCount
 from sash.errors import SashError
-from sash.server.proxy.headers import caller_of
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
-from sash.server.proxy.learned import NOTHING
 from sash.server.proxy.outlet import Outlet
-from sash.server.proxy.plan import Plan, Sketch, planned, sketch_of, untouched
+from sash.server.proxy.plan import Plan, Sketch, sketch_of
+from sash.server.proxy.planning import Planning
 from sash.server.proxy.proxy import Proxy
 from sash.server.proxy.refusals import Refusal, refusal_of
-from sash.server.proxy.setup import Kind
+from sash.server.proxy.setup import Upstream
 from sash.wire import WIRES
 
 
@@ -53,7 +52,9 @@ class Explaining:
             asked = await read_body(incoming(scope), receive, self._proxy.setup.body_bytes)
             sketch = sketch_of(asked.plain)
             wire = wire_of(asked, sketch)
-            told = await asyncio.to_thread(self.explained, asked, sketch, wire)
+            planning = Planning(self._proxy, wire, self._tenant, asked)
+            plan = await planning.plan()
+            told = await asyncio.to_thread(explained, plan, sketch.name, planning.upstream(sketch.name))
         except Gone:
             return
         except Refusal as refusal:
@@ -67,34 +68,22 @@ class Explaining:
         await outlet.start(200, [(b"content-type", b"application/json"), length])
         await outlet.end(body)
 
-    def explained(self, asked: Incoming, sketch: Sketch, wire: str) -> Explained:
-        """What would be done."""
-        proxy = self._proxy
-        kind: Kind = "anthropic" if wire == "anthropic" else "openai"
-        upstream = proxy.addresses.choose(kind, sketch.name)
-        caller = self._tenant, caller_of(asked.headers, self._tenant)
-        place = f"{upstream.origin} {sketch.name}"
-        lesson = proxy.learned.known(caller, place) or proxy.learned.fetch(caller, place)
-        plan: Plan
-        if proxy.setup.bypass or asked.header("x-sash-bypass").lower() == "true":
-            plan, lesson = untouched(asked.plain, wire, "bypass", sketch), NOTHING
-        elif wire == "openai-responses" and sketch.continues_upstream:
-            plan, lesson = untouched(asked.plain, wire, "upstream", sketch), NOTHING
-        else:
-            plan = planned(asked.plain, wire, sketch, proxy.setup, lesson, summaries=proxy.kept_summaries(caller))
-        fitted = plan.fitted
-        return Explained(
-            wire=wire,
-            model=sketch.name,
-            upstream=upstream.origin,
-            frame=plan.label,
-            changed=plan.changed,
-            tokens=None if fitted is None else fitted.tokens,
-            window=None if fitted is None else fitted.report.window,
-            calibration=lesson.factor.value,
-            report=None if fitted is None else fitted.report,
-            explanation=None if fitted is None else fitted.explain(),
-        )
+
+def explained(plan: Plan, model: str, upstream: Upstream) -> Explained:
+    """What would be done."""
+    fitted = plan.fitted
+    return Explained(
+        wire=plan.wire,
+        model=model,
+        upstream=upstream.origin,
+        frame=plan.label,
+        changed=plan.changed,
+        tokens=None if fitted is None else fitted.tokens,
+        window=None if fitted is None else fitted.report.window,
+        calibration=plan.factor,
+        report=None if fitted is None else fitted.report,
+        explanation=None if fitted is None else fitted.explain(),
+    )
 
 
 def wire_of(asked: Incoming, sketch: Sketch) -> str:
