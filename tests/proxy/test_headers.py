@@ -58,7 +58,7 @@ def test_two_keys_are_two_callers_and_a_caller_is_no_key() -> None:
         ([(b"retry-after-ms", b"250")], 0.25),
         ([(b"Retry-After", b"2")], 2.0),
         ([(b"retry-after", b"86400")], 86_400.0),
-        ([(b"retry-after", b"-1")], 0.0),
+        ([(b"retry-after", b"-1")], None),
         ([(b"retry-after", b"soon")], None),
         ([], None),
     ],

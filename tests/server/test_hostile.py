@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import zstandard
 
 from sash.errors import ProviderDown
 from sash.providers.events import Event
@@ -68,7 +69,9 @@ def test_a_body_over_the_limit_is_refused_however_it_is_sent(server: Running) ->
     assert answer.status_code == 413
 
 
-@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+@pytest.mark.parametrize(
+    ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("zstd", zstandard.compress)]
+)
 def test_a_bomb_is_refused_and_an_honest_body_unpacked(server: Running, encoding: str, pack: Any) -> None:
     bomb = pack(b'{"input": "' + b"x" * 50_000_000)
     assert len(bomb) < 100_000

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from sash.server.fault import Fault
+from sash.server.packed import Unpackable, unpacked
 
 LONGEST_KEY = 255
 
@@ -27,26 +26,24 @@ async def read_body(request: Request, limit: int) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) > limit:
         raise too_large(limit)
-    unpack = _unpacker(request.headers.get("content-encoding", ""), limit)
     parts: list[bytes] = []
     size = 0
     try:
-        async for chunk in _chunks(request):
-            plain = unpack(chunk)
-            size += len(plain)
+        async for chunk in request.stream():
+            size += len(chunk)
             if size > limit:
                 raise too_large(limit)
-            parts.append(plain)
+            parts.append(chunk)
     except ClientDisconnect:
         raise Fault("INVALID_ARGUMENT", "the body ended before it was complete") from None
-    return b"".join(parts)
-
-
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
-    async for chunk in request.stream():
-        yield chunk
-    # Tells an unpacker that this was all.
-    yield b""
+    try:
+        plain = unpacked(b"".join(parts), request.headers.get("content-encoding", ""), limit)
+    except Unpackable as error:
+        headers = {"accept-encoding": "gzip, deflate, zstd"} if error.status == 415 else {}
+        raise Fault("INVALID_ARGUMENT", error.message, status=error.status, headers=headers) from None
+    if len(plain) > limit:
+        raise too_large(limit)
+    return plain
 
 
 def too_large(limit: int) -> Fault:
@@ -54,46 +51,6 @@ def too_large(limit: int) -> Fault:
     return Fault(
         "INVALID_ARGUMENT", f"the body has more than {limit:,} bytes", status=413, details={"limitBytes": limit}
     )
-
-
-def _unpacker(encoding: str, limit: int) -> Callable[[bytes], bytes]:
-    match encoding.strip().lower():
-        case "" | "identity":
-            return bytes
-        case "gzip" | "x-gzip":
-            return _Inflating(zlib.decompressobj(zlib.MAX_WBITS | 16), limit)
-        case "deflate":
-            return _Inflating(zlib.decompressobj(), limit)
-    raise Fault(
-        "INVALID_ARGUMENT",
-        f"the body is encoded as {encoding[:40]!r}; send it plain, as gzip or as deflate",
-        status=415,
-        headers={"accept-encoding": "gzip, deflate"},
-    )
-
-
-class _Inflating:
-    """Never makes more than the limit and one byte of what it is given, however small that is."""
-
-    def __init__(self, inflate: Any, limit: int) -> None:
-        self._inflate, self._left = inflate, limit
-
-    def __call__(self, chunk: bytes) -> bytes:
-        try:
-            if not chunk:
-                if not self._inflate.eof:
-                    raise Fault("INVALID_ARGUMENT", "the compressed body ended before it was complete")
-                return b""
-            plain: bytes = self._inflate.decompress(chunk, self._left + 1)
-        except zlib.error:
-            raise Fault("INVALID_ARGUMENT", "the body is not compressed as its headers say") from None
-        self._left -= len(plain)
-        if self._left < 0:
-            # More than the limit already; the caller sees it in the size.
-            return plain
-        if self._inflate.eof and self._inflate.unused_data:
-            raise Fault("INVALID_ARGUMENT", "something stands behind the end of the compressed body")
-        return plain
 
 
 def decoded(raw: bytes, kind: type[Any]) -> Any:

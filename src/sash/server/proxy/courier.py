@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 import msgspec
 
+from sash.providers import asked_pause
 from sash.server.proxy.headers import Raw, value_of
 from sash.server.proxy.refusals import Refusal
 from sash.server.proxy.setup import ProxySetup, Upstream
@@ -211,20 +211,10 @@ def _backoff(attempt: int) -> float:
 
 
 def retry_after(headers: list[Raw]) -> float | None:
-    """Seconds that an answer asks to wait: as milliseconds, as seconds or as a date; None where it does not say."""
-    for name, unit in ((b"retry-after-ms", 0.001), (b"retry-after", 1.0)):
-        said = value_of(headers, name)
-        try:
-            return max(0.0, float(said) * unit)
-        except ValueError:
-            pass
-    try:
-        when = parsedate_to_datetime(value_of(headers, b"retry-after"))
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    """Seconds that an answer asks to wait; None where it does not say."""
+    names = ("retry-after-ms", "retry-after")
+    said = {name: value for name in names if (value := value_of(headers, name.encode()))}
+    return asked_pause(said, time.time())
 
 
 def _broken(error: httpx2.HTTPError, upstream: Upstream) -> Refusal:

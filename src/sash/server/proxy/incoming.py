@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from time import perf_counter
-from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 from starlette.types import Receive, Scope
 
+from sash.server.packed import Unpackable, unpacked
 from sash.server.proxy.headers import Raw, value_of
 from sash.server.proxy.refusals import Refusal
 
@@ -71,50 +70,13 @@ async def read_body(asked: Incoming, receive: Receive, limit: int) -> Incoming:
         parts.append(part)
         more = event.get("more_body", False)
     body = parts[0] if len(parts) == 1 else b"".join(parts)
-    plain = _unpacked(body, asked.header("content-encoding").lower(), limit)
+    try:
+        plain = unpacked(body, asked.header("content-encoding"), limit)
+    except Unpackable as error:
+        raise Refusal(error.status, error.message) from None
+    if len(plain) > limit:
+        raise _too_large(limit)
     return msgspec.structs.replace(asked, body=body, plain=plain, at=perf_counter())
-
-
-def _unpacked(body: bytes, encoding: str, limit: int) -> bytes:
-    match encoding:
-        case "" | "identity":
-            return body
-        case "gzip" | "x-gzip":
-            return _inflated(zlib.decompressobj(zlib.MAX_WBITS | 16), body, limit)
-        case "deflate":
-            return _inflated(zlib.decompressobj(), body, limit)
-        case "zstd":
-            return _from_zstd(body, limit)
-    raise Refusal(415, f"the body is encoded as {encoding[:40]!r}; send it plain, or as gzip, deflate or zstd")
-
-
-def _inflated(inflate: Any, body: bytes, limit: int) -> bytes:
-    try:
-        plain: bytes = inflate.decompress(body, limit + 1)
-    except zlib.error:
-        raise Refusal(400, "the body is not compressed as its headers say") from None
-    if len(plain) > limit:
-        raise _too_large(limit)
-    if not inflate.eof or inflate.unused_data:
-        raise Refusal(400, "the compressed body does not end where its stream ends")
-    return plain
-
-
-def _from_zstd(body: bytes, limit: int) -> bytes:
-    try:
-        import zstandard
-    except ModuleNotFoundError as error:
-        if error.name != "zstandard":
-            raise
-        raise Refusal(415, "bodies in zstd need `pip install 'sash[zstd]'` on the server; send it plain") from None
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=False) as reader:
-            plain = reader.read(limit + 1)
-    except zstandard.ZstdError:
-        raise Refusal(400, "the body is not compressed as its headers say") from None
-    if len(plain) > limit:
-        raise _too_large(limit)
-    return plain
 
 
 def _too_large(limit: int) -> Refusal:
