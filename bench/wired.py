@@ -185,6 +185,10 @@ class Line:
 
     async def ask(self, body: bytes) -> tuple[float, float]:
         """Seconds until the first byte of the answer's body, and until its last."""
+        if self._writer is not None and self._reader is not None and self._reader.at_eof():
+            # It was idle for longer than a server keeps it, because another one took so long.
+            self._writer.close()
+            self._writer = None
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._to.port, limit=1 << 24)
         assert self._reader is not None
