@@ -22,6 +22,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from time import perf_counter
 
 import msgspec
 
@@ -32,12 +33,15 @@ from bench.locomo import Question, Talk, talks, words_of
 from bench.report import Report
 from bench.transcripts import agents
 from sash.core.cost import ANTHROPIC, Piece, charge
+from sash.core.digest import Digest
+from sash.core.fold import Fold
 from sash.core.message import Message, Text
-from sash.core.policy import Policy
+from sash.core.policy import Policy, limits_of
 from sash.core.probe import Present
 from sash.core.request import assemble
 from sash.core.size import size_of
 from sash.core.survival import (
+    BIG_WINDOW,
     FRAMING,
     STRATEGIES,
     Folded,
@@ -50,6 +54,7 @@ from sash.core.survival import (
     sending_by,
     session_of,
 )
+from sash.core.told import Room, digest_text
 from sash.counters import counter_for
 from sash.summarize import summarizer_of
 from sash.summarize.rehearsal import Rehearsal
@@ -63,6 +68,8 @@ LONG = 1.5
 COUNTER = counter_for("gpt-5").counter
 AIMS = {"named": (66, 88, 97), "in setting": (52, 78, 91)}
 PROVIDER = "SASH_BENCH_PROVIDER"
+TRANSCRIPT = 4_000_000
+"""Bytes."""
 
 
 class Sender(msgspec.Struct, frozen=True):
@@ -91,6 +98,7 @@ def run(report: Report) -> None:
     _talks(report, told)
     gates(report, told, halves()[1], COUNTER)
     _injections(report)
+    _digesting(report)
 
 
 def _rows(strategies: Sequence[Strategy]) -> list[Sender]:
@@ -308,6 +316,36 @@ TALK_STRATEGIES = (
     Strategy("digest, facts, priority", _carrying),
     Strategy("recall, nine tenths", _recalling),
 )
+
+
+# How long it takes.
+
+
+def _digesting(report: Report) -> None:
+    """Everything that a long session said leaves at once, and is told."""
+    messages: list[Message] = []
+    size = 0
+    for message in (message for session in _sessions() for message in session.messages):
+        if size < TRANSCRIPT:
+            messages.append(message)
+            size += len(message.source or message.whole_text.encode("utf-8", "surrogatepass"))
+    policy = Policy(history_tokens=BIG_WINDOW)
+    fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), COUNTER)
+    for message in messages:
+        fold.add(message, size_of(message, COUNTER))
+    taken, text = [], ""
+    for _ in range(5):
+        digest, began = Digest(), perf_counter()
+        for turn in fold.turns.values():
+            digest.add(turn)
+        text = digest_text(digest, "digest", Room(4_000, lambda text: COUNTER.text(text).value))
+        taken.append((perf_counter() - began) * 1_000)
+    report.table(
+        f"Digesting {size / 1e6:.1f} MB of transcripts, {len(messages):,} messages, ms",
+        ["", "first", "best of five"],
+        [["digest of 4,000 tokens", f"{taken[0]:.0f}", f"{min(taken):.0f}"]],
+        note=f"Aim: under 150 ms. It has {COUNTER.text(text).value:,} tokens.",
+    )
 
 
 # What tools say.

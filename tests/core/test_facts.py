@@ -141,3 +141,11 @@ def test_a_wish_that_has_no_room_among_the_facts_is_told_by_the_digest_and_none_
     assert [both.count(wish) for wish in told] == [1] * len(told)
     # What was contradicted since stands nowhere.
     assert "Always follow rule number 3" not in both
+
+
+def test_a_model_takes_the_place_of_what_a_model_said_and_of_nothing_else() -> None:
+    given, read = Fact(1, 1, "The port is 80."), Fact(2, 1, "The port is 81.", "model")
+    assert [fact.superseded_by for fact in with_fact([given], read)] == [0, 0]
+    again = Fact(3, 2, "The port is 82.", "model")
+    assert [fact.superseded_by for fact in with_fact(with_fact([given], read), again)] == [0, 3, 0]
+    assert [fact.superseded_by for fact in with_fact([again], Fact(4, 3, "The port is 83."))] == [4, 0]

@@ -248,3 +248,16 @@ def test_a_redacted_call_keeps_its_result_and_a_redacted_result_its_call() -> No
     assert call["tool_calls"][0]["id"] == result["tool_call_id"] == "a"
     assert "secret" not in str(thread.request())
     assert thread.verify().ok
+
+
+def test_what_a_model_has_read_is_kept_with_its_turn_and_goes_when_that_is_redacted() -> None:
+    thread = opened()
+    say(thread, Script().user("The server listens on port 8421.").assistant("Fine.").user("And the other one?"))
+    fact = thread.remember("The port of the server is 8421.", by="model", turn=1)
+    kept = thread.remember("Ada asked for it.", turn=1)
+    assert (fact.origin, fact.turn, kept.origin) == ("model", 1, "given")
+    assert "turn 1, as a model read it: The port of the server is 8421." in str(thread.request())
+    thread.redact(1)
+    assert thread.facts() == (kept,)
+    assert "8421" not in str(thread.request()) + str(thread.events())
+    assert thread.verify().problems == ()

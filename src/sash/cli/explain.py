@@ -20,6 +20,9 @@ from sash.core.explain import ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
 from sash.errors import NotFound
 
+RECALLED = 8
+"""Recalled messages that are shown."""
+
 _RESULTS: dict[str, Style] = {"whole": "green", "shortened": "yellow", "digested": "yellow", "evicted": "dim"}
 
 
@@ -53,6 +56,7 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         )
         _print_frames(out, told)
         _print_summaries(out, told)
+        _print_recalled(out, told)
         out.say()
         _print_turns(out, told)
         if results:
@@ -99,6 +103,15 @@ def _print_summaries(out: Screen, told: Explanation) -> None:
         )
         if summary.lost:
             out.paragraph(f"the one before it had lost: {clean(', '.join(summary.lost))}", "dim", indent=_indent(out))
+
+
+def _print_recalled(out: Screen, told: Explanation) -> None:
+    """What stands beside the current input because it bears on it, the best first."""
+    for hit in sorted(told.recalled, key=lambda hit: -hit.score)[:RECALLED]:
+        words = f"for {clean(', '.join(hit.words))}" if hit.words else "for what stands beside it"
+        out.paragraph(f"recalled of turn {hit.turn}, score {hit.score:g}: {words}", "dim")
+    if len(told.recalled) > RECALLED:
+        out.paragraph(f"and {len(told.recalled) - RECALLED} more; `--json` has all of them", "dim")
 
 
 def _left(turns: int, shortened: int) -> str:

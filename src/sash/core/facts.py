@@ -56,10 +56,15 @@ def with_fact(facts: Sequence[Fact], new: Fact) -> list[Fact]:
     """The facts and one more, which takes the place of those it certainly contradicts or says again."""
     return [
         msgspec.structs.replace(fact, superseded_by=new.seq)
-        if not fact.superseded_by and fact.seq < new.seq and supersedes(new.text, fact.text)
+        if not fact.superseded_by and fact.seq < new.seq and _may(new, fact) and supersedes(new.text, fact.text)
         else fact
         for fact in facts
     ] + [new]
+
+
+def _may(new: Fact, old: Fact) -> bool:
+    """A model does not take back what the user said."""
+    return new.origin != "model" or old.origin == "model"
 
 
 def bounded(facts: Sequence[Fact]) -> list[Fact]:

@@ -81,7 +81,7 @@ def _for_turns(fold: Fold, room: Room, visible: frozenset[str], wishes: frozense
 def fresh_facts(fold: Fold) -> tuple[Fact, ...]:
     """Facts that were given since the frame was made: they stand with the input until the next one takes them in."""
     return tuple(
-        fact for fact in fold.facts if fact.origin == "given" and fact.seq > fold.frame.at and fact.stands(1 << 62)
+        fact for fact in fold.facts if fact.origin != "found" and fact.seq > fold.frame.at and fact.stands(1 << 62)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -116,6 +116,7 @@ class Remembered(msgspec.Struct, frozen=True):
     """A statement to be kept apart from the history."""
 
     text: str
+    by: Literal["user", "model"] = "user"
 
 
 Act = TypeVar("Act", bound=msgspec.Struct)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sash.core.message import Block, Message, Opaque, Text, ToolCall, ToolResult, by_sash
-from sash.thread.acts import Redacted, event_of
+from sash.thread.acts import Redacted, Remembered, act_of, event_of
 from sash.thread.log import Log
 from sash.thread.replay import Replay
 from sash.thread.revisions import emptied, revisions_of
@@ -35,6 +37,13 @@ def retold(replay: Replay, last: int, seq: int, tail: Tail) -> Draft:
     """What derived from the words that are gone is made anew."""
     act = Redacted(seq=seq, frame=replay.window.frame.number + 1)
     return tail.refolded(event_of("redact", act, seq=last + 1))
+
+
+def empty_facts(log: Log, turn: int) -> None:
+    """Removes what a model took out of a turn; what the user gave stays."""
+    for fact in list(log.events(kinds={"fact"})):
+        if fact.turn == turn and act_of(fact, Remembered).by == "model":
+            log.redact(fact, msgspec.json.encode(Remembered("", "model")))
 
 
 def empty_summaries(log: Log, turn: int) -> None:

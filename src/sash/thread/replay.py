@@ -83,6 +83,11 @@ class Replay:
         fold.placing.length = event.seq
         return self._command(event, edits)
 
+    def _remember(self, event: Event) -> None:
+        act = act_of(event, Remembered)
+        if act.text:
+            self.window.fold.remember(Fact(event.seq, event.turn, act.text, "model" if act.by == "model" else "given"))
+
     def _command(self, event: Event, edits: Edits) -> Frame | None:
         fold, undone, gaps = self.window.fold, event.seq in edits.undone, edits.gaps_at(event.seq)
         match event.kind:
@@ -90,7 +95,7 @@ class Replay:
                 self.calibration = observe(self.calibration, act_of(event, Report))
                 fold.calibrate(self.calibration)
             case "fact":
-                fold.remember(Fact(event.seq, event.turn, act_of(event, Remembered).text))
+                self._remember(event)
             case "configure":
                 frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
                 fold.suspended = fold.suspended or undone

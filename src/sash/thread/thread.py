@@ -9,7 +9,7 @@ from itertools import count
 from threading import Event as Flag
 from threading import RLock
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -43,7 +43,7 @@ from sash.thread.marks import Mark, marked, marks_of, rewound
 from sash.thread.origin import Origin, log_of, origin_of
 from sash.thread.past import past_of
 from sash.thread.pins import pinned, unpinned
-from sash.thread.redaction import empty_summaries, retold, tombstone
+from sash.thread.redaction import empty_facts, empty_summaries, retold, tombstone
 from sash.thread.replay import Replay
 from sash.thread.revisions import edited, reverted, revisions_of
 from sash.thread.saying import Appended, Spoken, is_over, key_of, read_messages, said
@@ -390,12 +390,18 @@ class Thread:
 
     # What is kept apart, and what is found again.
 
-    def remember(self, text: str) -> Fact:
-        """Keeps a statement apart from the history, where no slide takes it away."""
+    def remember(self, text: str, *, by: Literal["user", "model"] = "user", turn: int | None = None) -> Fact:
+        """
+        Keeps a statement apart from the history, where no slide takes it away.
+
+        What a model says it has read (`by="model"`) is marked so, and takes the place of nothing that the
+        user said. `turn` is where it came from; left out, the newest.
+        """
 
         def make(replay: Replay, seq: int) -> Draft:
-            turn = replay.window.fold.placing.turn
-            return drafted(replay, event_of("fact", Remembered(text), seq=seq + 1, turn=-1 if turn is None else turn))
+            newest = replay.window.fold.placing.turn if turn is None else turn
+            act = Remembered(text, by)
+            return drafted(replay, event_of("fact", act, seq=seq + 1, turn=-1 if newest is None else newest))
 
         with self._lock:
             return self._write(make).draft.replay.window.fold.facts[-1]
@@ -492,6 +498,7 @@ class Thread:
             return frame
 
     def _retold(self, seq: int, turn: int) -> Frame:
+        empty_facts(self._log, turn)
         empty_summaries(self._log, turn)
         self._tail.forget()
         return _frame(self._write(lambda replay, last: retold(replay, last, seq, self._tail)))
