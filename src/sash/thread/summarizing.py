@@ -116,7 +116,7 @@ def _revision(written: Written, reading: Reading, *, anew: bool) -> Summary:
         kept="" if previous is None else previous.kept,
         parent=0 if previous is None else previous.seq,
         generation=1 if previous is None or anew else previous.generation + 1,
-        lost=lost_names(previous.whole, written.text) if previous is not None and anew else (),
+        lost=lost_names(previous.whole, written.text, end=previous.end) if previous is not None and anew else (),
         lines=written.lines,
         removed=len(written.removed),
         model=written.model,

@@ -18,6 +18,7 @@ from sash.core.message import Message
 from sash.core.past import Past
 from sash.core.policy import Limits
 from sash.core.pressure import Pressure, pressure_of
+from sash.core.recall import Archive
 from sash.core.size import Size, size_of
 from sash.core.state import FoldState, Lookup
 from sash.core.tokens import Counter, TokenCount
@@ -38,6 +39,8 @@ class Window:
         if fold is None:
             limits = setup.limits(self.choice, setup.fixed(self.counter))
             fold = Fold(setup.policy, limits, self.counter)
+            # What leaves a window that nothing is stored of is kept here; a thread looks it up in its store.
+            fold.memory = Archive() if setup.policy.recall_tokens else None
         self.fold = fold
         self.size = Size(0)
         """Of the newest message, as it came."""
