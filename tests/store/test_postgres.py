@@ -277,9 +277,10 @@ def test_a_commit_that_never_arrived_is_made_again(
 def test_a_server_that_stays_away_is_reported_and_comes_back(
     store: PostgresStore, postgres: Server, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Before patience runs short: a busy machine takes its time to connect.
+    thread = thread_of(store, tenant, "one").id
     monkeypatch.setattr(connection, "PATIENCE_SECONDS", 0.3)
     monkeypatch.setattr(postgres_store, "DOCTOR_SECONDS", 0.3)
-    thread = thread_of(store, tenant, "one").id
     postgres.stop()
     try:
         for call in (
