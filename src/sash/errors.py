@@ -383,10 +383,16 @@ class RequestTooLong(RequestRefused):
     """The model cannot read that much. Nothing was answered."""
 
     def __init__(
-        self, problem: str, *, status: int | None = None, tokens: int | None = None, limit: int | None = None
+        self,
+        problem: str,
+        *,
+        status: int | None = None,
+        tokens: int | None = None,
+        limit: int | None = None,
+        answer: int | None = None,
     ) -> None:
-        self.tokens, self.limit = tokens, limit
-        """In the provider's own numbers, where it told any."""
+        self.tokens, self.limit, self.answer = tokens, limit, answer
+        """In the provider's own numbers, where it told any; `answer` where it counted what was to be left for that."""
         super().__init__(problem, status=status)
 
 

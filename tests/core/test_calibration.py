@@ -19,6 +19,7 @@ from sash.core.calibration import (
     believable,
     learn,
     observe,
+    refused,
     slid,
 )
 
@@ -193,3 +194,22 @@ def test_the_factor_is_always_a_tenth_within_bounds(reports: list[Report]) -> No
         factor = learn(factor, each)
         assert RATIO_BOUNDS[0] <= factor.value <= RATIO_BOUNDS[1]
         assert factor.value == pytest.approx(round(factor.value / FACTOR_STEP) * FACTOR_STEP)
+
+
+def test_a_refusal_raises_the_ratio_at_once_and_never_lowers_it() -> None:
+    learned = refused(KNOWN, report(16_000, 10_000, frame=3))
+    assert learned.ratio == pytest.approx(1.4)
+    assert refused(learned, report(12_500, 10_000)) == learned
+    assert refused(KNOWN, report(60_000, 10_000)).ratio == RATIO_BOUNDS[1]
+    assert refused(KNOWN, report(16_000, 10_000, model="other")).model == "other"
+
+
+@pytest.mark.parametrize("useless", [report(None, 10_000), report(16_000, 0), report(10**7, 10_000)])
+def test_a_refusal_that_cannot_be_true_leaves_the_ratio(useless: Report) -> None:
+    assert refused(KNOWN, useless) == KNOWN
+
+
+def test_reports_go_on_from_what_a_refusal_taught() -> None:
+    learned = refused(KNOWN, report(16_000, 10_000))
+    later = after(report(16_000, 10_000), report(30_000, 20_000), start=learned)
+    assert learned.ratio - RATIO_STEP <= later.ratio <= learned.ratio + RATIO_STEP

@@ -268,6 +268,60 @@ def test_a_provider_that_cannot_read_so_much_is_asked_once_more_with_less(server
     assert server.get(f"/v1/threads/{place}/frames")["frames"][-1]["reason"] == "overflow"
 
 
+def test_a_thread_learns_what_its_provider_takes_and_the_turn_goes_on_until_it_fits(server: Running) -> None:
+    """As llama.cpp does: a limit of its own, told in each refusal."""
+
+    async def script(request: Mapping[str, Any]) -> AsyncGenerator[Event]:
+        tokens = len(str(request)) // 4
+        if tokens > 4096:
+            raise RequestTooLong("too long", tokens=tokens, limit=4096)
+        yield finished("fine")
+
+    provider = Scripted(script)
+    using(server, provider)
+    place = thread(server)
+    book = [{"role": "user", "content": f"{number} " + "so many words and " * 140} for number in range(20)]
+    server.post(f"/v1/threads/{place}/messages", {"messages": book})
+    events = said(server, place, "and now?")
+    assert last_of(events)["status"] == "completed"
+    assert [event.fields["reason"] for event in events if event.name == "frame"] == ["overflow"]
+    assert len(provider.requests) == 2
+    assert server.get(f"/v1/threads/{place}/context")["window"] == 4096
+    for _ in range(3):
+        said(server, place, "so many words and " * 140)
+    assert len(provider.requests) == 5
+
+
+def test_a_provider_that_tells_no_limit_is_asked_with_less_until_it_answers(server: Running) -> None:
+    async def script(request: Mapping[str, Any]) -> AsyncGenerator[Event]:
+        if len(str(request)) > 12_000:
+            raise RequestTooLong("Input is too long for requested model.")
+        yield finished("fine")
+
+    provider = Scripted(script)
+    using(server, provider)
+    place = thread(server)
+    book = [{"role": "user", "content": f"{number} " + "so many words and " * 140} for number in range(20)]
+    server.post(f"/v1/threads/{place}/messages", {"messages": book})
+    assert last_of(said(server, place, "and now?"))["status"] == "completed"
+    assert 2 <= len(provider.requests) <= 7
+
+
+def test_a_request_that_cannot_become_smaller_is_one_clear_error(server: Running) -> None:
+    async def script(request: Mapping[str, Any]) -> AsyncGenerator[Event]:
+        if provider.requests:
+            raise RequestTooLong("too long", tokens=50_000, limit=4096)
+        yield finished("never")
+
+    provider = Scripted(script)
+    using(server, provider)
+    place = thread(server)
+    events = said(server, place, "so many words and " * 10_000)
+    assert last_of(events)["status"] == "failed"
+    assert "4,096" in last_of(events)["error"]["message"]
+    assert len(provider.requests) == 1
+
+
 def test_a_slide_is_told_while_it_happens_and_the_boundary_moves(server: Running) -> None:
     place = thread(server, historyTokens=2000, policy="best")
     seen = []

@@ -96,6 +96,30 @@ def observe(calibration: Calibration, report: Report) -> Calibration:
     return msgspec.structs.replace(_learned(calibration, report), last=report)
 
 
+def refused(calibration: Calibration, report: Report) -> Calibration:
+    """
+    What is known after a provider refused a request as too long: counts rise to its own at once.
+
+    Unlike what is reported of a request that was answered, this cannot wait for another one.
+    """
+    if report.model != calibration.model:
+        calibration = Calibration(model=report.model, frame=max(calibration.frame, report.frame))
+    if report.messages <= 0 or not believable(report) or report.context is None:
+        return calibration
+    counted = max(0, report.context - report.fixed)
+    ratio = _between(counted / report.messages, calibration.ratio, RATIO_BOUNDS[1])
+    if ratio <= calibration.ratio:
+        return calibration
+    return msgspec.structs.replace(
+        calibration,
+        ratio=ratio,
+        # Later reports move it from here.
+        reported=round(ratio * report.messages),
+        estimated=report.messages,
+        last=None,
+    )
+
+
 def slid(calibration: Calibration, *, frame: int) -> Calibration:
     """What is known after a slide: the ratio, but no longer the size of the window."""
     return msgspec.structs.replace(calibration, frame=frame, last=None)

@@ -20,6 +20,7 @@ Kind = Literal[
     "fact",
     "redact",
     "veto",
+    "overflow",
 ]
 
 

@@ -304,7 +304,7 @@ class Fold:
             share = best_keep_share(self.policy.prices, self._added / max(1, self._requests), self.limits.high)
             low = int(share * self.limits.high)
         limits = self.limits
-        if reason == "window" and low is not None:
+        if reason in ("window", "overflow") and low is not None:
             # A request that would be refused: what may stay above the low mark elsewhere may not here.
             limits = msgspec.structs.replace(limits, high=min(limits.high, low))
         return plan_slide(self.frame, list(self.turns.values()), self._situation(limits, low), reason=reason)

@@ -228,7 +228,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits_of(
-    policy: Policy, *, window: int | None = None, max_output: int | None = None, fixed: int = 0, answer: int = 0
+    policy: Policy,
+    *,
+    window: int | None = None,
+    max_output: int | None = None,
+    fixed: int = 0,
+    answer: int = 0,
+    told: int = 0,
 ) -> Limits:
     """
     The policy's sizes for a model with that window.
@@ -236,13 +242,19 @@ def limits_of(
     `fixed` is the real size of system prompt and tools, `answer` the largest answer that was
     asked for. Boundaries must not move when one tool more is sent or one token more asked
     for, so within the allowance and the reserve neither counts, and above in steps of a tenth.
+    What the provider has `told` that the model takes goes before what anybody else said, where it is less.
     """
     known = policy.window or window
+    if told:
+        known = min(known or told, told)
     size = known or DEFAULT_WINDOW
     own = policy.budget.allot(size) if policy.budget is not None else {}
     reserve = policy.reserve_tokens
     if reserve is None:
         reserve = own.get("reserve") or min(max_output or size // 10, size // 10)
+    if told:
+        # Stated for a larger window.
+        reserve = min(reserve, size // 2)
     if reserve > size:
         raise InvalidPolicy("reserve_tokens", reserve, f"at most the model's window of {size:,}")
     allowance = policy.fixed_tokens

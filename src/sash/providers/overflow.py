@@ -27,6 +27,8 @@ _not_it = re.compile(r"per[ _-]?(?:minute|day|second|hour)|rate.?limit|\bTPM\b|q
 
 _N = r"(\d[\d,_.]*)"
 _added = re.compile(rf"{_N}\s*\+\s*{_N}\s*>\s*{_N}")
+_of_which = re.compile(rf"\({_N} (?:tokens )?(?:in|from) (?:the |your )?(?:messages|prompt|input)\D{{0,40}}?{_N} ")
+"""What the request takes, and what was to be left for the answer."""
 _both = re.compile(rf"request \({_N} tokens\).{{0,60}}?\({_N} tokens\)", re.IGNORECASE)
 _over = re.compile(
     rf"{_N}(?:\s*tokens?)?\s*(?:>|exceeds?|is (?:more|larger|greater) than)\D{{0,60}}?{_N}", re.IGNORECASE
@@ -50,6 +52,8 @@ class Overflow(msgspec.Struct, frozen=True, kw_only=True):
     """What was sent."""
     limit: int | None = None
     """What the model takes, the answer included."""
+    answer: int | None = None
+    """What was asked for the answer, where it was that together with the request which was too much."""
 
 
 def overflow_of(complaint: str) -> Overflow | None:
@@ -72,7 +76,7 @@ def sizes_in(complaint: str) -> Overflow:
     message = said.get("message")
     words = message if isinstance(message, str) else complaint
     if found := _added.search(words):
-        return Overflow(tokens=_number(found[1]), limit=_number(found[3]))
+        return Overflow(tokens=_number(found[1]), limit=_number(found[3]), answer=_number(found[2]))
     if found := _both.search(words) or _over.search(words):
         tokens, limit = tokens or _number(found[1]), limit or _number(found[2])
     if found := _asked.search(words):
@@ -82,6 +86,8 @@ def sizes_in(complaint: str) -> Overflow:
     if tokens is not None and limit is not None and tokens <= limit:
         # Not those two numbers, then: nothing that fits is refused.
         tokens = None
+    if found := _of_which.search(words):
+        return Overflow(tokens=_number(found[1]), limit=limit, answer=_number(found[2]))
     return Overflow(tokens=tokens, limit=limit)
 
 

@@ -23,7 +23,7 @@ def refusal(host: str, status: int, complaint: str, *, retry_after_seconds: floa
     """What an answer with such a status means."""
     said = f"{host} answered {status}" + (f": {shown(complaint)}" if complaint else "")
     if status in _TOO_LONG and (found := overflow_of(complaint)):
-        return RequestTooLong(said, status=status, tokens=found.tokens, limit=found.limit)
+        return RequestTooLong(said, status=status, tokens=found.tokens, limit=found.limit, answer=found.answer)
     if status in _KEY:
         return KeyRefused(f"{said}; look at the key in the environment", status=status)
     if status in _BUSY:
@@ -37,7 +37,7 @@ def complaint_in_stream(complaint: object) -> ProviderError:
     """What an error means that comes after the status said that all is well."""
     said = _words(complaint)
     if found := overflow_of(said):
-        return RequestTooLong(shown(said), tokens=found.tokens, limit=found.limit)
+        return RequestTooLong(shown(said), tokens=found.tokens, limit=found.limit, answer=found.answer)
     if any(kind in said.lower() for kind in _BUSY_KINDS):
         return ProviderBusy(shown(said), worth_retrying=True)
     return ProviderDown(f"the answer ended with an error: {shown(said)}", worth_retrying=True)

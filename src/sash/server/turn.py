@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +30,8 @@ Ending = Literal["cancelled", "interrupted"]
 STOPS = {"end": "end_turn", "length": "max_tokens", "calls": "tool_calls", "refused": "refusal", "paused": "paused"}
 MOST_CALLS = 32
 """Times that a model which pauses is asked to go on within one turn."""
+MOST_REFUSALS = 6
+"""Times that a request which was too long is sent again with less."""
 
 
 class RunningTurn:
@@ -42,6 +45,8 @@ class RunningTurn:
         self.done = asyncio.Event()
         self.max_tokens: int | None = None
         self._said: list[str] = []
+        self._heard = False
+        """Whether the provider has begun to answer: what was told cannot be taken back."""
         self._pending: list[RunEvent] = []
         self._events: list[RunEvent] = []
         self._news = asyncio.Event()
@@ -185,20 +190,25 @@ class RunningTurn:
 
     async def _ask(self) -> RunEnd:
         """Ask until the turn is over or waits for somebody else."""
-        shrunk = False
+        refused: tuple[Mapping[str, Any], RequestTooLong] | None = None
+        refusals = 0
         for _ in range(MOST_CALLS):
             started = self.backend.clock()
             prepared = await self.backend.call(lambda: self.thread.prepared(wire=self.backend.wire_of(self.thread)))
             request = self.backend.request_of(prepared, self.provider)
+            if refused is not None and request == refused[0]:
+                # Nothing is left that could leave.
+                raise refused[1]
             self.backend.metrics.overhead.take(self.backend.clock() - started, "threads")
             try:
                 finished = await self._answer(request)
-            except RequestTooLong:
-                if shrunk or self._said:
+            except RequestTooLong as error:
+                refusals += 1
+                if refusals > MOST_REFUSALS or self._heard:
                     raise
-                # Once: the provider counts more than we did.
-                shrunk = True
-                self._tell_frame(await self.backend.call(lambda: self.thread.compact(reason="overflow")))
+                # It takes less than we thought, or counts more than we did: the thread learns which, and gives way.
+                refused = (request, error)
+                self._tell_frame(await self.backend.call(functools.partial(self.thread.record_overflow, error)))
                 continue
             await self._take(finished, prepared.tokens.value)
             if finished.stop != "paused":
@@ -206,9 +216,11 @@ class RunningTurn:
         return RunEnd(status="completed", stop="paused")
 
     async def _answer(self, request: Mapping[str, Any]) -> Finished:
+        self._heard = False
         with self.backend.tracing.asked(self.thread, self.provider) as span:
             async with aclosing(self.provider.complete(request, max_tokens=self.max_tokens)) as events:
                 async for event in events:
+                    self._heard = True
                     if isinstance(event, TextDelta):
                         self._said.append(event.text)
                         self.tell(told("message_delta", text=event.text))

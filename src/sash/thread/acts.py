@@ -8,10 +8,12 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from sash.core.calibration import Report
 from sash.core.event import Event, Kind
 from sash.core.frame import Reason
 from sash.core.message import Message
 from sash.core.policy import Policy
+from sash.core.refusal import Lesson
 from sash.core.sources import Source
 from sash.errors import InvalidPolicy
 from sash.window import Setup, system_prompt
@@ -30,7 +32,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def of(self, setup: Setup) -> Setup:
         """The setup with this changed."""
         named = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
-        return msgspec.structs.replace(setup, **named)
+        changed = msgspec.structs.replace(setup, **named)
+        if (changed.model, changed.policy.window) == (setup.model, setup.policy.window):
+            return changed
+        # What its provider said was said of another model, or somebody knows better now.
+        return msgspec.structs.replace(changed, told_window=0, answer=0)
 
 
 def change_of(
@@ -110,6 +116,14 @@ class Vetoed(msgspec.Struct, frozen=True):
 
     at: int
     """The event that would have led to it."""
+
+
+class Overflowed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A provider refused the request as too long."""
+
+    lesson: Lesson
+    report: Report | None = None
+    """What it counted of that request, where that is known."""
 
 
 class Remembered(msgspec.Struct, frozen=True):

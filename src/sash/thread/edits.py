@@ -18,8 +18,8 @@ EDITS: frozenset[Kind] = frozenset({"rewind", "undo", "redact"})
 """What comes after one of these is not simply more of what was before it."""
 DECIDING: frozenset[Kind] = frozenset({"rewind", "undo", "veto"})
 
-_NEVER_OUT: frozenset[str] = frozenset({"configure", "redact"})
-"""A rewind brings back what was said, not what the thread was set up for; and nothing that was redacted."""
+_NEVER_OUT: frozenset[str] = frozenset({"configure", "overflow", "redact"})
+"""A rewind brings back what was said, not what the thread was set up for or learned of its provider; nor redactions."""
 
 
 class Gap(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from sash.core.calibration import Calibration, Report, observe
+from sash.core.calibration import Calibration, Report, observe, refused
 from sash.core.event import Event
 from sash.core.facts import Fact
 from sash.core.frame import Frame
@@ -20,7 +20,7 @@ from sash.core.size import size_of
 from sash.core.state import FoldState, Lookup
 from sash.core.summary import Summary
 from sash.core.turn import title_of
-from sash.thread.acts import Change, Compacted, Pinned, Redacted, Remembered, Rewound, Undone, act_of
+from sash.thread.acts import Change, Compacted, Overflowed, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
 from sash.thread.recollection import StoredMemory
@@ -100,6 +100,8 @@ class Replay:
                 frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
                 fold.suspended = fold.suspended or undone
                 return frame
+            case "overflow":
+                return self._refused(act_of(event, Overflowed), held=undone or edits.out(event.seq))
             case "undo":
                 frame = fold.reframe("undo", number=act_of(event, Undone).frame, rewound=gaps)
                 fold.suspended = True
@@ -122,6 +124,22 @@ class Replay:
             case "unpin":
                 return fold.unpin(act_of(event, Pinned).turn)
         return None
+
+    def _refused(self, act: Overflowed, *, held: bool) -> Frame | None:
+        """What a refusal taught stays, also where the slide that it led to was taken back."""
+        window, lesson = self.window, act.lesson
+        if act.report is not None:
+            self.calibration = refused(self.calibration, act.report)
+            window.fold.factor = self.calibration.ratio
+        setup = window.setup
+        told = msgspec.structs.replace(
+            setup,
+            told_window=lesson.window or setup.told_window,
+            answer=max(lesson.answer, setup.answer),
+        )
+        frame = window.refused(told, held=held)
+        window.fold.suspended = window.fold.suspended or held
+        return frame
 
     def _summarized(self, event: Event) -> Frame | None:
         """A summary waits for the next frame; one that the user wrote is a frame itself."""

@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from sash.core.calibration import Report
 from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
@@ -52,7 +51,7 @@ from sash.thread.tail import Draft, Make, Tail, Written, drafted
 from sash.thread.taking import Taken, take
 from sash.thread.tools import Answering, call_of
 from sash.thread.undoing import undone
-from sash.thread.usage import tokens_read
+from sash.thread.usage import overflowed, refusal_in, report_of, tokens_read
 from sash.thread.verification import Verification, verified
 from sash.window import Context, Prepared, Setup, Window, excerpt, text_of
 
@@ -188,19 +187,21 @@ class Thread:
         read = tokens_read(usage, wire or self.wire)
 
         def make(replay: Replay, seq: int) -> Draft:
-            fold, ledger = replay.window.fold, replay.window.context().ledger
-            beside = sum(row.used.value for row in ledger.rows if row.source not in ("history", "reserve"))
-            report = Report(
-                context=read,
-                messages=fold.asked,
-                fixed=beside,
-                model=replay.window.choice.model.name,
-                frame=fold.frame.number,
-            )
-            return drafted(replay, event_of("usage", report, seq=seq + 1))
+            return drafted(replay, event_of("usage", report_of(replay.window, read), seq=seq + 1))
 
         with self._lock:
             return self._write(make).draft.replay.window.fold.total
+
+    def record_overflow(self, complaint: object) -> Frame | None:
+        """
+        The provider refused the last request as too long: learns from it, and slides, so that the next one fits.
+
+        Takes the error, or its words. What the model takes, where it was told, is remembered until
+        the model or the policy's window changes. Gives the frame that this leads to.
+        """
+        refusal = refusal_in(complaint)
+        with self._lock:
+            return _newest(self._write(lambda replay, seq: overflowed(replay, seq, refusal)))
 
     # What is sent.
 

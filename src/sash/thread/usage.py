@@ -1,4 +1,4 @@
-"""What a provider says a request took."""
+"""What a provider says a request took, or that it took too much."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 
 import msgspec
 
-from sash.errors import InvalidMessage
+from sash.core.calibration import Report
+from sash.core.refusal import Refusal, lesson_of
+from sash.errors import InvalidMessage, RequestTooLong
+from sash.providers import overflow_of
+from sash.thread.acts import Overflowed, event_of
+from sash.thread.replay import Replay
+from sash.thread.tail import Draft, drafted
+from sash.window import Window
 from sash.wire.json_text import as_json
 
 _READ: Mapping[str, tuple[str, ...]] = {
@@ -41,3 +48,35 @@ def tokens_read(usage: object, wire: str) -> int | None:
             field="usage",
         )
     return sum(known) if known else None
+
+
+def report_of(window: Window, read: int | None) -> Report:
+    """What a provider read of the last request, beside our estimate of it."""
+    fold, ledger = window.fold, window.context().ledger
+    beside = sum(row.used.value for row in ledger.rows if row.source not in ("history", "reserve"))
+    return Report(
+        context=read,
+        messages=fold.asked,
+        fixed=beside,
+        model=window.choice.model.name,
+        frame=fold.frame.number,
+    )
+
+
+def refusal_in(complaint: object) -> Refusal:
+    """The numbers in an error, or in its words; none where it tells none."""
+    told = complaint if isinstance(complaint, RequestTooLong) else overflow_of(str(complaint))
+    return Refusal() if told is None else Refusal(tokens=told.tokens, limit=told.limit, answer=told.answer)
+
+
+def overflowed(replay: Replay, seq: int, refusal: Refusal) -> Draft:
+    """A draft of what a refused request teaches, and of the slide that it leads to."""
+    window = replay.window
+    limits = window.fold.limits
+    # A request that was to take more than this has given way by itself.
+    sent = min(window.context().used.value, limits.hard)
+    # A window learned from a refusal may have been a guess: where it was told, it is told again.
+    known = limits.window_known and not window.setup.told_window
+    lesson = lesson_of(refusal, sent=sent, window=limits.window, known=known)
+    report = None if lesson.context is None else report_of(window, lesson.context)
+    return drafted(replay, event_of("overflow", Overflowed(lesson=lesson, report=report), seq=seq + 1))

@@ -24,6 +24,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     answer: int = 0
     """The largest answer that is asked for; 0: what the model's reserve says."""
+    told_window: int = 0
+    """What the provider said that the model takes when it refused a request; 0: it has not said."""
     calibration: float = 1.0
     """What the provider counts for each token that we count, where its usage has shown it."""
 
@@ -49,10 +51,17 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         known = choice.model.limits
         window = None if choice.model.default_window else known.window
         answer = self.answer
-        if known.max_input is not None and self.policy.window is None:
+        if known.max_input is not None and self.policy.window is None and not self.told_window:
             # Some models read less than their window holds.
             answer = max(answer, known.window - known.max_input)
-        return limits_of(self.policy, window=window, max_output=known.max_output, fixed=fixed.value, answer=answer)
+        return limits_of(
+            self.policy,
+            window=window,
+            max_output=known.max_output,
+            fixed=fixed.value,
+            answer=answer,
+            told=self.told_window,
+        )
 
 
 def system_prompt(system: object, wire: str) -> tuple[Message, ...]:

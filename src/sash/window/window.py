@@ -29,6 +29,9 @@ from sash.window.outgoing import Outgoing
 from sash.window.prepared import Prepared
 from sash.window.setup import Setup
 
+LEAST_STEP = 0.75
+"""Of what history takes: so far it goes down at least when a provider refuses it."""
+
 
 class Window:
     """What the model sees of a log, as it grows."""
@@ -109,6 +112,29 @@ class Window:
         if not held and self.fold.over_high():
             frame = self.fold.slide("configure")
         return self.fold.reframe("configure") if frame is None and _head(before) != _head(setup) else frame
+
+    def refused(self, setup: Setup, *, held: bool = False) -> Frame | None:
+        """
+        The provider would not read the request: goes on with what that taught, and slides.
+
+        Down to the low mark where that is known to be less than it has now, else a good deal
+        further than it has: the next request must not be refused too. With `held` nothing leaves.
+        """
+        before, self.setup = self.setup, setup
+        fold = self.fold
+        fold.configure(setup.policy, self.limits(), self.counter)
+        if held or not fold.turns:
+            return None
+        low = None
+        if not fold.over_high():
+            low = min(fold.limits.low, int(fold.tokens * fold.factor * min(setup.policy.keep_share, LEAST_STEP)))
+        fold.suspended = False
+        frame = fold.slide("overflow", low=low)
+        if frame is None and setup != before:
+            frame = fold.reframe("overflow")
+        # What is sent now is what the next report will speak of.
+        fold.asked = fold.tokens
+        return frame
 
     def outgoing(self, wire: str) -> Outgoing:
         """The requests on that wire, each grown from the one before it."""
