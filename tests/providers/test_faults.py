@@ -173,8 +173,8 @@ def test_whoever_stops_listening_stops_the_provider(wire: str, words: int) -> No
     said = answer_on(wire, "one ", "two ").chunks
     reply = Reply(said[:4] if words else said[:1], ending="stall")
 
-    async def listen(url: str) -> None:
-        provider = by_wire(wire, url)
+    async def listen(served: Upstream) -> None:
+        provider = by_wire(wire, served.url)
         begun = asyncio.Event()
 
         async def hear() -> None:
@@ -186,15 +186,16 @@ def test_whoever_stops_listening_stops_the_provider(wire: str, words: int) -> No
         if words:
             await begun.wait()
         else:
-            await asyncio.sleep(0.05)
+            while not served.asked:
+                await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await provider.aclose()
 
     with upstream(reply) as served:
-        asyncio.run(listen(served.url))
-        assert served.hung_up.wait(1.0)
+        asyncio.run(listen(served))
+        assert served.hung_up.wait(20)
 
 
 # P5: silence.

@@ -51,7 +51,23 @@ def test_a_conversation_that_names_itself_is_a_thread(upstream: ScriptedUpstream
     assert names(store) == [name]
     kinds = [event.kind for event in open_thread(name, store=store).events()]
     assert "usage" in kinds
-    assert open_thread(name, store=store).verify().ok
+    kept_thread = open_thread(name, store=store)
+    assert kept_thread.setup.model == "m"
+    assert kept_thread.verify().ok
+
+
+def test_a_conversation_is_counted_for_the_model_that_it_asks(upstream: ScriptedUpstream) -> None:
+    store = open_store("memory:")
+    said = talk_of("openai-chat", 3)
+    with served(setup_for(upstream, keep=True), store=store) as proxy:
+        for model, end in (("gpt-5", 1), ("gpt-4o", 3), ("gpt-4o", 5)):
+            ask(proxy, "openai-chat", said[:end], x_sash_thread="talk", extra={"model": model})
+        proxy.told(3)
+    (name,) = names(store)
+    thread = open_thread(name, store=store)
+    assert thread.context().model == "gpt-4o"
+    assert [event.kind for event in thread.events()].count("configure") == 1
+    assert thread.verify().ok
 
 
 def test_without_a_name_nothing_is_kept(upstream: ScriptedUpstream) -> None:

@@ -250,6 +250,8 @@ def test_a_session_file_is_imported_and_the_whole_thread_exported(server: Runnin
     file = {"messages": [{"role": "user", "content": "imported question"}, {"role": "assistant", "content": "answer"}]}
     added = server.ask("POST", f"/v1/threads/{place}/import", file).json()
     assert (added["added"], added["damaged"]) == (2, 0)
+    [turn] = server.get(f"/v1/threads/{place}/history?includeInternal=true")["turns"]
+    assert (turn["createdAt"], turn["completedAt"]) == (None, None)
     assert server.get(f"/v1/threads/{place}/history")["turns"][0]["requestText"] == "imported question"
     again = server.ask("POST", f"/v1/threads/{place}/import", file).json()
     assert (again["added"], again["known"]) == (0, 2)

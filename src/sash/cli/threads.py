@@ -17,7 +17,7 @@ from sash.cli.stored import is_stored, store_of
 from sash.cli.table import Cell, Column, print_table
 from sash.core.tokens import TokenCount
 from sash.store import Store, ThreadRow
-from sash.thread import thread_of
+from sash.thread import first_words, thread_of
 
 ROOMY = 64
 """Columns from which a thread's name is shown whole: it may be a session's id, and is typed."""
@@ -101,7 +101,7 @@ def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
     at = newest.at if newest is not None else row.at
     shown = ShownThread(
         name=row.name,
-        title=row.title,
+        title=row.title or first_words(thread),
         model=context.model,
         created=moment(row.at),
         updated=moment(at),

@@ -39,7 +39,7 @@ def history_of(store: Store, thread: Thread, thread_id: str, query: HistoryQuery
     ]
     if query.include_internal:
         told += [_internal(store, thread_id, run, query) for run in runs if run.internal]
-        told.sort(key=lambda turn: (turn.created_at, turn.is_internal))
+        told.sort(key=lambda turn: (turn.number, turn.is_internal, turn.created_at or ""))
     return History(turns=told, next=page[0].number if len(page) < len(turns) else None)
 
 
@@ -94,12 +94,17 @@ def _turn(
         status=status,  # type: ignore[arg-type]  # one of the statuses, as just made
         stop_reason=_stop(run, status),
         error_message=(run.error or None) if run is not None else None,
-        created_at=moment(run.started if run is not None else min(at, default=0.0)),
-        completed_at=None if ended is None else moment(ended),
+        created_at=_moment(run.started if run is not None else min(at, default=None)),
+        completed_at=_moment(ended),
         state=turn.state,
         tools=_tools(messages),
         events=[shown(run.id, event) for event in told] if run is not None and query.include_events else None,
     )
+
+
+def _moment(at: float | None) -> str | None:
+    """What came without a time has none."""
+    return None if at is None else moment(at)
 
 
 def _stop(run: RunRow | None, status: str) -> str | None:
@@ -154,7 +159,7 @@ def _internal(store: Store, thread_id: str, run: RunRow, query: HistoryQuery) ->
         stop_reason=run.stop or None,
         error_message=run.error or None,
         created_at=moment(run.started),
-        completed_at=None if run.ended is None else moment(run.ended),
+        completed_at=_moment(run.ended),
         state="internal",
         tools=[],
         events=[shown(run.id, event) for event in events] if query.include_events else None,

@@ -144,7 +144,8 @@ class TurnShape(Shape, frozen=True, kw_only=True):
     status: RunStatus
     stop_reason: str | None
     error_message: str | None
-    created_at: str
+    created_at: str | None
+    """When it began; None where nobody said, as in an imported session without times."""
     completed_at: str | None
     state: str
     """Where it stands: live, carried, evicted or rewound; of an internal one, internal."""

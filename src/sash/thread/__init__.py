@@ -7,6 +7,7 @@ from sash.thread.opening import open_thread as open  # noqa: A004  (its public n
 from sash.thread.saying import Appended, Spoken
 from sash.thread.taking import Taken
 from sash.thread.thread import Thread
+from sash.thread.titles import first_words
 from sash.thread.tools import tools
 from sash.thread.verification import Verification
 
@@ -18,6 +19,7 @@ __all__ = [
     "Taken",
     "Thread",
     "Verification",
+    "first_words",
     "open",
     "open_thread",
     "thread_of",

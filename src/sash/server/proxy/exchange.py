@@ -113,7 +113,8 @@ class Run:
         keeper = self._proxy.keeper
         name = conversation_of(asked, plan.sketch) if keeper is not None and plan.fitted is not None else ""
         if keeper is not None and name and not self._counts:
-            work = asyncio.to_thread(keeper.keep, *self._planning.who, name, asked.plain, self._wire)
+            model = plan.sketch.name
+            work = asyncio.to_thread(keeper.keep, *self._planning.who, name, asked.plain, self._wire, model)
             self._keeping = asyncio.ensure_future(work)
 
     async def _keep_usage(self, reader: UsageReader) -> None:

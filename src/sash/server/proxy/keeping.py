@@ -81,8 +81,8 @@ class Keeper:
         self._busy: dict[tuple[str, str], Lock] = {}
         self._lock = Lock()
 
-    def keep(self, tenant: str, caller: str, name: str, body: bytes, wire: str) -> Kept | None:
-        """Store what is new in a history; None where that failed, which the log says."""
+    def keep(self, tenant: str, caller: str, name: str, body: bytes, wire: str, model: str = "") -> Kept | None:
+        """Store what is new in a history, and the model it is for; None where that failed, which the log says."""
         base = f"{name}@{caller[:8]}"
         with self._lock:
             busy = self._busy.setdefault((tenant, base), Lock())
@@ -90,12 +90,12 @@ class Keeper:
                 self._busy = {(tenant, base): busy}
         with busy:
             try:
-                return self._kept(tenant, base, body, wire)
+                return self._kept(tenant, base, body, wire, model)
             except Conflict:
                 # Another process keeps it too: look again at what there is.
                 self._forget(tenant, base)
                 try:
-                    return self._kept(tenant, base, body, wire)
+                    return self._kept(tenant, base, body, wire, model)
                 except SashError as error:
                     failure: SashError = error
             except SashError as error:
@@ -116,7 +116,7 @@ class Keeper:
         except SashError as error:
             _log.error("usage could not be kept: %s", type(error).__name__)
 
-    def _kept(self, tenant: str, base: str, body: bytes, wire: str) -> Kept:
+    def _kept(self, tenant: str, base: str, body: bytes, wire: str, model: str) -> Kept:
         given = take_apart(body, wire)
         items = after_system(json_text.items(given.listed))
         links = chained(items)
@@ -127,25 +127,29 @@ class Keeper:
             if length <= len(links) and (not length or links[length - 1] == branch.links[-1]):
                 best = branch if best is None or length > len(best.links) else best
         if best is None:
-            best = self._new_branch(tenant, base, branches, links)
+            best = self._new_branch(tenant, base, branches, links, model)
             branches.append(best)
         new = items[len(best.links) :]
+        if model and best.thread.setup.model != model:
+            best.thread.configure(model=model)
         if new:
             best.thread.append(json_text.list_of(new), wire=wire)
             best.links = links
         return Kept(thread=best.thread.name, added=len(new))
 
-    def _new_branch(self, tenant: str, base: str, branches: Sequence[_Branch], links: Sequence[bytes]) -> _Branch:
+    def _new_branch(
+        self, tenant: str, base: str, branches: Sequence[_Branch], links: Sequence[bytes], model: str
+    ) -> _Branch:
         """A thread for a history that goes on from none that is stored; hidden where not even its start is known."""
         number = len(branches) + 1
         if number > MOST_BRANCHES:
             raise Conflict(thread=branches[0].thread.id, expected_seq=0, last_seq=0)
         alike = not branches or any(branch.links and branch.links[0] == links[0] for branch in branches)
         name = base if not branches else f"{base}~{number}" if alike else f".{base}~{number}"
-        return _Branch(self._opened(tenant, name), [])
+        return _Branch(self._opened(tenant, name, model or None), [])
 
-    def _opened(self, tenant: str, name: str) -> Thread:
-        return open_thread(name, store=self._store, policy=self._policy, tenant=tenant)
+    def _opened(self, tenant: str, name: str, model: str | None = None) -> Thread:
+        return open_thread(name, store=self._store, model=model, policy=self._policy, tenant=tenant)
 
     def _branches(self, tenant: str, base: str) -> list[_Branch]:
         """All histories stored under a name; read once, then remembered."""
