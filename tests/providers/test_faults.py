@@ -25,7 +25,7 @@ from sash.errors import (
 )
 from sash.providers import Patience, TextDelta, asked_pause, overflow_of
 from tests.providers.asking import HELLO, QUICK, Waiting, anthropic, by_wire, end_of, events_of, openai, text_of
-from tests.upstream import JSON, Reply, anthropic_stream, openai_stream, refused, sse, upstream
+from tests.upstream import JSON, Reply, Upstream, anthropic_stream, openai_stream, refused, sse, upstream
 
 WIRES = ("openai-chat", "anthropic")
 every_wire = pytest.mark.parametrize("wire", WIRES)
