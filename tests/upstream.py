@@ -56,7 +56,11 @@ class Upstream:
                 asked = await self._read(reader)
                 self.asked.append(asked)
                 reply = self.script(asked) if callable(self.script) else self._next(self.script)
-                await self._answer(reply, reader, writer)
+                try:
+                    await self._answer(reply, reader, writer)
+                except ConnectionError:
+                    # It left without reading what was sent.
+                    self.hung_up.set()
         finally:
             writer.close()
 
