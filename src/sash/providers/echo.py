@@ -38,9 +38,7 @@ class Echo:
     async def complete(self, request: Mapping[str, Any], *, max_tokens: int | None = None) -> AsyncGenerator[Event]:
         """The last message, said back."""
         asked = read(dict(request), self.wire)
-        last = asked.messages[-1] if asked.messages else Message(role="user")
-        called = _called(last, asked)
-        words = [] if called else _word.findall(_heard(last))
+        words, called = said_back(asked)
         cut = max_tokens is not None and len(words) > max_tokens
         words = words[:max_tokens]
         for word in words:
@@ -65,6 +63,13 @@ class Echo:
         [shaped] = spoken.shape(Message(role="assistant", blocks=blocks)).messages
         message: dict[str, Any] = msgspec.json.decode(spoken.write_message(shaped))
         return message
+
+
+def said_back(asked: Conversation) -> tuple[list[str], ToolCalled | None]:
+    """What an echo says to a request, word by word, or the tool that it was told to call."""
+    last = asked.messages[-1] if asked.messages else Message(role="user")
+    called = _called(last, asked)
+    return [] if called else _word.findall(_heard(last)), called
 
 
 def _heard(message: Message) -> str:

@@ -75,6 +75,12 @@ class Local:
             async for event in events:
                 yield event
 
+    def address(self) -> str:
+        """Where its server listens on this machine, without `/v1`; started where it was not yet. It waits."""
+        self._started()
+        assert self._server is not None
+        return self._server.url
+
     async def aclose(self) -> None:
         """Let go of connections; the model stays loaded for whoever asks next."""
         if self._asked is not None:

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from sash.core.turn import TITLE_LENGTH
-from sash.providers import Provider
+from sash.providers import Local, Provider
 from sash.server.answering import Answering
 from sash.server.handles import Handles, id_of
 from sash.server.keys import Doorkeeper
@@ -50,8 +50,14 @@ class Backend:
         self.metrics = Metrics()
         self.tracing = Tracing()
         self.doorkeeper = Doorkeeper(self.store, owner_key=os.environ.get("SASH_API_KEY", ""))
+        usual = self.answering.usual
         self.proxy = Proxy(
-            setup.proxy, store=self.store, shelf=self.store, summaries=self._summaries(), on_passed=self._note
+            setup.proxy,
+            store=self.store,
+            shelf=self.store,
+            summaries=self._summaries(),
+            local=usual if isinstance(usual, Local) else None,
+            on_passed=self._note,
         )
         self.runner = Runner(self)
         self._glances = Glances(lambda row: glance_at(self.handles.of(row)))

@@ -12,10 +12,12 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2
 import msgspec
 
-from sash.providers import asked_pause
+from sash.providers import Local, asked_pause
+from sash.server.proxy.echoing import EchoTransport
 from sash.server.proxy.headers import Raw, value_of
 from sash.server.proxy.refusals import Refusal
 from sash.server.proxy.setup import ProxySetup, Upstream
+from sash.server.proxy.within import WITHIN, LocalTransport
 from sash.settings import setting_named
 
 RETRIED = frozenset((408, 429, 500, 502, 503, 504, 529))
@@ -105,9 +107,10 @@ class Answer:
 class Courier:
     """One pool of connections to all upstreams. Without cookies, without credentials of its own."""
 
-    def __init__(self, setup: ProxySetup) -> None:
-        self._setup = setup
-        self._transports: dict[str, httpx2.AsyncHTTPTransport] = {}
+    def __init__(self, setup: ProxySetup, *, local: Local | None = None) -> None:
+        """`local`: the model on this machine, where it is started already."""
+        self._setup, self._local = setup, local
+        self._transports: dict[str, httpx2.AsyncBaseTransport] = {}
 
     async def ask(self, errand: Errand) -> Answer:
         """
@@ -186,8 +189,11 @@ class Courier:
         )
         return Answer(await self._transport(errand.upstream).handle_async_request(request), errand.upstream)
 
-    def _transport(self, upstream: Upstream) -> httpx2.AsyncHTTPTransport:
+    def _transport(self, upstream: Upstream) -> httpx2.AsyncBaseTransport:
         known = self._transports.get(upstream.origin)
+        if known is None and upstream.scheme in WITHIN:
+            known = EchoTransport() if upstream.scheme == "echo" else LocalTransport(self._local)
+            self._transports[upstream.origin] = known
         if known is None:
             proxy = None if proxy_bypass(upstream.host) else getproxies().get(upstream.scheme)
             most = self._setup.connections

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from sash.fitting import KeptSummaries
+from sash.providers import Local
 from sash.server.proxy.courier import Courier
 from sash.server.proxy.keeping import Keeper
 from sash.server.proxy.learned import Caller, Learned, Shelf
@@ -41,12 +42,13 @@ class Proxy:
         store: Store | None = None,
         shelf: Shelf | None = None,
         summaries: Summaries | None = None,
+        local: Local | None = None,
         on_passed: Callable[[Passed], None] | None = None,
     ) -> None:
-        """`store` is where conversations are kept, if they are; `summaries` has them told by a model."""
+        """`store` is where conversations are kept, if they are; `summaries` has them told; `local` may answer."""
         self.setup = setup
         self.addresses = setup.upstreams.resolved()
-        self.courier = Courier(setup)
+        self.courier = Courier(setup, local=local)
         self.learned = Learned(shelf)
         self.keeper = Keeper(store, setup.policy) if setup.keep and store is not None else None
         self.summaries = summaries

@@ -11,6 +11,7 @@ import msgspec
 
 from sash.core.policy import Policy
 from sash.errors import InvalidUpstream
+from sash.server.proxy.within import WITHIN, check_within
 from sash.settings import Settings
 
 OPENAI = "https://api.openai.com/v1"
@@ -41,14 +42,17 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def upstream_at(url: str, kind: Kind) -> Upstream:
-    """The upstream at an address, as a person writes it; `InvalidUpstream` where it is none."""
+    """The upstream at an address, as a person writes it, or inside this process; `InvalidUpstream` where it is none."""
+    if (named := url.strip()) in WITHIN:
+        check_within(named)
+        return Upstream(kind=kind, scheme=named, host="here", base="/v1" if kind == "openai" else "")
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as error:
         raise InvalidUpstream(url, str(error)) from None
     if parts.scheme not in ("http", "https"):
-        raise InvalidUpstream(url, "its scheme is neither http nor https")
+        raise InvalidUpstream(url, f"it is neither an http or https address nor {' or '.join(map(repr, WITHIN))}")
     if parts.hostname is None or parts.query or parts.fragment:
         raise InvalidUpstream(url, "it has no host" if parts.hostname is None else "it has a query or a fragment")
     if parts.username is not None or parts.password is not None:
