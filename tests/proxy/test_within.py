@@ -61,7 +61,8 @@ def test_the_echo_calls_a_tool_when_it_is_told_to_on_each_wire(echo: Served) -> 
         model="gpt-5", messages=asked, tools=[{"type": "function", "function": function}]
     )
     [called] = chat.choices[0].message.tool_calls or []
-    assert (called.function.name, called.function.arguments) == ("read", '{"path": "a"}')  # type: ignore[union-attr]
+    function_called: Any = called
+    assert (function_called.function.name, function_called.function.arguments) == ("read", '{"path": "a"}')
     with client.chat.completions.stream(
         model="gpt-5", messages=asked, tools=[{"type": "function", "function": function}]
     ) as chunks:
