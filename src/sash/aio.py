@@ -55,6 +55,7 @@ class AsyncThread:
     append = _awaited(Thread.append)
     take = _awaited(Thread.take)
     record_usage = _awaited(Thread.record_usage)
+    record_overflow = _awaited(Thread.record_overflow)
     request = _awaited(Thread.request)
     prepared = _awaited(Thread.prepared)
 
