@@ -130,7 +130,7 @@ class Replay:
         window, lesson = self.window, act.lesson
         if act.report is not None:
             self.calibration = refused(self.calibration, act.report)
-            window.fold.factor = self.calibration.ratio
+            window.fold.calibrate(self.calibration)
         setup = window.setup
         told = msgspec.structs.replace(
             setup,

@@ -127,7 +127,7 @@ class Window:
             return None
         low = None
         if not fold.over_high():
-            low = min(fold.limits.low, int(fold.tokens * fold.factor * min(setup.policy.keep_share, LEAST_STEP)))
+            low = min(fold.limits.low, int(fold.taken * min(setup.policy.keep_share, LEAST_STEP)))
         fold.suspended = False
         frame = fold.slide("overflow", low=low)
         if frame is None and setup != before:
