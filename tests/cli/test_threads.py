@@ -351,3 +351,45 @@ def test_exporting_says_what_was_done(home: Path) -> None:
     # On stdout it is the same.
     written_out = piped("export", "work", "--as", "pi", home=home).out
     assert written_out == (home / "out.jsonl").read_text()
+
+
+LONG = "d703f2aa-88b1-4c1e-9f52-0a6d3c1b7e42"
+
+
+def test_the_beginning_of_a_name_is_enough_where_it_is_the_only_one(home: Path) -> None:
+    here("import", "session.jsonl", "--thread", LONG, home=home)
+    ran = here("show", "d703", home=home)
+    assert (ran.code, ran.err) == (0, f"d703 is the thread {LONG}\n")
+    assert changed(home, "pin", "d703f", "20").thread == LONG
+    here("import", "session.jsonl", "--thread", "d703-another", home=home)
+    ran = here("show", "d703", home=home)
+    assert ran.code == 1
+    assert "several begin so" in ran.err
+    assert here("show", "d70", home=home).code == 1
+
+
+def test_a_list_of_threads_shows_names_whole_and_first_words_as_titles(home: Path) -> None:
+    here("import", "session.jsonl", "--thread", LONG, home=home)
+    ran = here_on_terminal("threads", home=home, width=100)
+    assert LONG in ran.out
+    listed = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads)
+    assert {thread.title for thread in listed.threads} == {"Request number 1"}
+
+
+def test_what_a_tool_gave_is_found_as_a_tools_with_the_words_around(tmp_path: Path) -> None:
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "start " + "filler " * 200 + "the red violin end"}
+    said = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "seen"},
+    ]
+    (tmp_path / "body.json").write_bytes(
+        msgspec.json.encode({"model": "claude-opus-5", "max_tokens": 9, "messages": said})
+    )
+    here("import", "body.json", "--thread", "work", home=tmp_path)
+    for subject in (["work"], ["body.json"], []):
+        ran = here("search", "violin red", *subject, "--json", home=tmp_path)
+        [found] = msgspec.json.decode(ran.out, type=FoundMessages).found
+        assert (found.role, found.position) == ("tool", 2)
+        assert "red violin" in found.text

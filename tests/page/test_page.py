@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.server.serving import Running
 
@@ -207,6 +207,27 @@ def test_the_page_is_whole_on_a_phone_and_in_the_dark(page: Page, server: Runnin
     expect(page.locator("#inspector")).to_be_in_viewport()
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, paper.removeprefix("rgb(").rstrip(")").split(","))) < 150
+
+
+def test_a_thread_that_is_not_there_is_said_and_nothing_can_be_sent(browser: Browser, server: Running) -> None:
+    page = browser.new_page()
+    page.goto(f"{server.url}/#/nowhere")
+    expect(page.locator("h1")).to_have_text("There is no such thread")
+    expect(page.locator("textarea")).to_have_count(0)
+    expect(page.get_by_role("button", name="Compact")).to_have_count(0)
+    page.close()
+
+
+def test_a_long_text_is_folded_and_shown_whole_when_asked(page: Page, server: Running) -> None:
+    made = server.post("/v1/threads", {}, status=201)["threadId"]
+    words = "so many words " * 600 + "the very end"
+    server.post(f"/v1/threads/{made}/messages", {"messages": [{"role": "user", "content": words}]})
+    page.goto(f"{server.url}/#/{made}")
+    said = page.locator(".said.user")
+    expect(said).to_contain_text("show all")
+    expect(said).not_to_contain_text("the very end")
+    said.get_by_role("button").click()
+    expect(said).to_contain_text("the very end")
 
 
 def test_turns_are_reached_by_the_keyboard(page: Page, server: Running) -> None:

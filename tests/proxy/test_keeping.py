@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,44 @@ def test_a_store_that_fails_never_stops_the_answer_and_is_said(upstream: Scripte
 
     with served(setup_for(upstream, keep=True), store=Broken()) as proxy:
         assert ask(proxy, "openai-chat", talk_of("openai-chat", 1), x_sash_thread="t") == "unavailable"
+
+
+def test_an_answer_does_not_wait_for_what_is_stored(upstream: ScriptedUpstream) -> None:
+    store = open_store("memory:")
+    going_on = threading.Event()
+
+    class Slow:
+        """A disk that takes its time."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        def append(self, *given: Any, **named: Any) -> Any:
+            assert going_on.wait(20)
+            return store.append(*given, **named)
+
+    said = talk_of("openai-chat", 3)
+    with served(setup_for(upstream, keep=True), store=Slow()) as proxy:
+        body = json.dumps({"model": "m", "messages": said}).encode()
+        answered = proxy.post(ROUTES["openai-chat"], body, authorization=KEY, x_sash_thread="slow")
+        assert answered.status_code == 200
+        name = answered.headers["x-sash-thread"]
+        assert log_of(store, name) == []
+        going_on.set()
+        proxy.told(1)
+    assert log_of(store, name) == said
+
+
+def test_a_history_that_came_before_is_known_by_its_bytes_and_by_what_it_says(upstream: ScriptedUpstream) -> None:
+    store = open_store("memory:")
+    said = talk_of("openai-chat", 4)
+    with served(setup_for(upstream, keep=True), store=store) as proxy:
+        first = ask(proxy, "openai-chat", said[:3], x_sash_thread="t")
+        spelled = json.dumps({"messages": said[:5], "model": "m"}, indent=1).encode()
+        assert proxy.post(ROUTES["openai-chat"], spelled, authorization=KEY, x_sash_thread="t").status_code == 200
+        proxy.told(2)
+        assert ask(proxy, "openai-chat", said, x_sash_thread="t") == first
+        edited = [said[0] | {"content": "something else"}, *said[1:]]
+        assert ask(proxy, "openai-chat", edited, x_sash_thread="t") != first
+        proxy.told(4)
+    assert log_of(store, first) == said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import click
@@ -17,12 +19,17 @@ from sash.cli.screen import Screen, screen
 from sash.cli.spoken import said_in
 from sash.cli.stored import store_of, stored_thread
 from sash.cli.subject import THREAD, located, reading_options, take_reading
+from sash.core.message import Message
+from sash.core.turn import wrote
 from sash.settings import Settings
 from sash.store.words import holds, phrases
+from sash.thread.log import message_of
 from sash.transcripts import open_transcript
 
 AROUND = 60
 """Characters that are shown before and after what was found."""
+MOST_PLACES = 50
+"""Of one word in one message that are looked at for the best one."""
 
 
 class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +64,8 @@ def search(text: str, subject: str | None, limit: int, as_json: bool, **given: A
 
     SUBJECT is a thread, a session file, or claude:latest. A message is found when all words of
     TEXT stand in it; nothing in TEXT has a special meaning, and case does not matter. The
-    newest come first. The exit code is 1 where nothing was found.
+    newest come first; the number in brackets is the message's place in the log, as in
+    `sash expand` and in handles. The exit code is 1 where nothing was found.
     """
     reading = take_reading(given)
     settings = settings_of(given, *STORED)
@@ -91,7 +99,7 @@ def _found(text: str, subject: str | None, settings: Settings, reading: Reading,
             for said in said_in(told.position, told.message, tools)
         )
         if wanted and holds(words, wanted, "all"):
-            role = told.message.role
+            role = speaker(told.message)
             newest.append(
                 FoundMessage(
                     name=place.name, turn=told.turn, position=told.position, role=role, text=_around(words, text)
@@ -108,18 +116,30 @@ def _stored(text: str, subject: str | None, settings: Settings, limit: int) -> I
         # A fork holds what its parent said before it.
         with stored_thread(subject.removeprefix(THREAD), settings) as thread:
             found = thread.search(text, limit=limit)
-    for one in found:
-        yield FoundMessage(
-            name=one.name, turn=one.turn, position=one.seq - 1, role=one.role, text=_around(one.text, text)
-        )
+    with store_of(settings) as store:
+        for one in found:
+            [event] = store.events(settings.text("tenant"), one.thread, since=one.seq - 1, until=one.seq)
+            role = speaker(message_of(event))
+            yield FoundMessage(
+                name=one.name, turn=one.turn, position=one.seq - 1, role=role, text=_around(one.text, text)
+            )
+
+
+def speaker(message: Message) -> str:
+    """Who says it: a tool's result is a tool's, also where its provider sends it as the user's."""
+    return "tool" if message.role == "user" and message.closed() and not wrote(message) else message.role
 
 
 def _around(words: str, text: str) -> str:
-    """The place where it stands, or where its first word does."""
-    low = words.casefold()
-    places = [low.find(part.casefold()) for part in (text, *text.split()[:1])]
-    place = next((place for place in places if place >= 0), 0)
-    first, last = max(0, place - AROUND), place + len(text) + AROUND
+    """The place where it stands, or where most of its words stand together."""
+    low, wanted = words.casefold(), text.casefold()
+    place = low.find(wanted)
+    if place < 0:
+        parts = wanted.split()
+        places = [found.start() for part in parts for found in islice(re.finditer(re.escape(part), low), MOST_PLACES)]
+        near = [(sum(part in low[at : at + 2 * AROUND] for part in parts), -at) for at in places]
+        place = -max(near, default=(0, 0))[1]
+    first, last = max(0, place - AROUND), place + max(len(text), AROUND) + AROUND
     return " ".join(words[first:last].split())
 
 

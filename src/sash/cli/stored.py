@@ -8,8 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import click
 import msgspec
 
+from sash.cli.characters import clean
 from sash.cli.folded import Telling
 from sash.cli.written import heading_for
 from sash.core.explain import Explanation
@@ -18,13 +20,17 @@ from sash.core.request import assemble
 from sash.core.tokens import Counter
 from sash.errors import NotFound
 from sash.settings import Settings
-from sash.store import Store, open_store
+from sash.store import Store, ThreadRow, open_store
 from sash.store.url import default_path
 from sash.thread import Thread, thread_of
 from sash.thread.edits import edits_of
 from sash.thread.log import message_of
 from sash.transcripts import Damage, Entry, Heading, Usage
 from sash.window import Context, Prepared, Setup
+
+LEAST_PREFIX = 4
+"""Characters of a name that may stand for all of it, where no other thread's begins so."""
+PAGE = 500
 
 
 class Stored:
@@ -138,10 +144,38 @@ def store_of(settings: Settings, *, create: bool = False) -> Iterator[Store]:
 def stored_thread(name: str, settings: Settings) -> Iterator[Thread]:
     """The thread of that name; `NotFound` where there is none."""
     with store_of(settings) as store:
-        row = store.find(settings.text("tenant"), name)
-        if row is None:
-            raise NotFound("thread", name)
+        row = _row(store, name, settings)
+        if row.name != name:
+            click.echo(f"{clean(name)} is the thread {clean(row.name)}", err=True)
         yield thread_of(store, row)
+
+
+def _row(store: Store, name: str, settings: Settings) -> ThreadRow:
+    """The thread of that name, or the one whose name begins so."""
+    tenant = settings.text("tenant")
+    row = store.find(tenant, name)
+    if row is not None:
+        return row
+    begin = _beginning(store, tenant, name)
+    if not begin:
+        raise NotFound("thread", name)
+    if len(begin) > 1:
+        named = ", ".join(clean(one.name) for one in begin[:3]) + (", ..." if len(begin) > 3 else "")
+        raise NotFound("thread", name, f"several begin so: {named}; write more of the name")
+    return begin[0]
+
+
+def _beginning(store: Store, tenant: str, name: str) -> list[ThreadRow]:
+    """The threads whose names begin so, where enough of it was written."""
+    found: list[ThreadRow] = []
+    before: int | None = None
+    while len(name) >= LEAST_PREFIX:
+        rows = store.threads(tenant, before=before, limit=PAGE)
+        found += [row for row in rows if row.name.startswith(name)]
+        if len(rows) < PAGE:
+            break
+        before = rows[-1].id
+    return found
 
 
 def _missing(address: str) -> Path | None:
@@ -164,7 +198,8 @@ def has_thread(name: str, settings: Settings) -> bool:
     if not is_stored(settings):
         return False
     with store_of(settings) as store:
-        return store.find(settings.text("tenant"), name) is not None
+        tenant = settings.text("tenant")
+        return store.find(tenant, name) is not None or bool(_beginning(store, tenant, name))
 
 
 def tell_thread(thread: Thread, settings: Settings) -> Telling:

@@ -40,7 +40,7 @@ REMEDIES: dict[SourceName, str] = {
     "knowledge": "set budget.knowledge",
     "cross-thread": "set budget.cross-thread",
     "facts": "set facts_tokens",
-    "summary": "set summary_tokens",
+    "summary": "set summary_tokens and step_digest_tokens",
     "history": "set history_tokens, or compact",
     "recalled": "set recall_tokens",
     "input": "ask with less",

@@ -37,6 +37,7 @@ class SourceShape(Shape, frozen=True, kw_only=True):
     source: str
     tokens: TokenCount
     given: int
+    """What it may take."""
     change: str
     """What changes it."""
 
@@ -200,7 +201,12 @@ def _context(thread: Thread) -> ContextShape:
         cached_share=cached_share(timeline),
         timeline=timeline,
         sources=[
-            SourceShape(source=row.source, tokens=row.used, given=row.given, change=REMEDIES[row.source])
+            SourceShape(
+                source=row.source,
+                tokens=row.used,
+                given=max(row.given, row.allotted),
+                change=REMEDIES[row.source],
+            )
             for row in known.ledger.rows
             if row.used.value or row.given
         ],

@@ -26,9 +26,23 @@ export async function attempt(what) {
   } catch (error) {
     if (error.name === "AbortError") return undefined;
     if (error.status === 401) askForKey();
+    else if (error.status === 404 && /^there is no thread/.test(error.message)) missing();
     else note(error.message, "error");
     return undefined;
   }
+}
+
+/** An address of a thread that is not there, or not any more: nothing can be said in it. */
+function missing() {
+  shown.view?.close();
+  shown.view = null;
+  fill(panel);
+  fill(main,
+    make("div.empty", {},
+      make("h1", {}, "There is no such thread"),
+      make("p", {}, "It was deleted, belongs to somebody else, or its name is spelled another way. Choose one on the left, or begin one."),
+      make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
+        make("button.main", { onclick: () => list.begin() }, "New thread"))));
 }
 
 function askForKey() {

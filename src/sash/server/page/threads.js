@@ -51,7 +51,7 @@ export function threadList(side, { theme, go }) {
     const troubles = thread.health ?? [];
     return make("li", {},
       make("a", { href: `#/${encodeURIComponent(thread.threadId)}`, "aria-current": thread.threadId === current ? "page" : null },
-        make("span.title", {}, plain(thread.title || thread.threadId)),
+        make("span.title", { hint: `${thread.title || thread.threadId}\n${thread.threadId}` }, plain(thread.title || thread.threadId)),
         make("span.under", {},
           make(`span.meter${kind}`, { role: "img", "aria-label": `window ${percent(pressure.share)} full` },
             make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),

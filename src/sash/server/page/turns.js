@@ -3,6 +3,10 @@
 import { fill, make, plain } from "./dom.js";
 import { age, many, tokens } from "./words.js";
 
+/** What is shown of a long text at first. */
+const LETTERS = 2400;
+const LINES = 30;
+
 export function turnList({ act, expand }) {
   const element = make("section", { id: "turns", tabindex: -1, "aria-label": "Turns" });
   const cards = new Map();
@@ -73,10 +77,20 @@ export function turnList({ act, expand }) {
         make("span.grow"),
         make("button.plain", { "aria-pressed": pinned, onclick: () => act(pinned ? "unpin" : "pin", turn.number), hint: pinned ? "Let it leave when its time comes" : "Keep it in the window whatever happens" }, pinned ? "unpin" : "pin"),
         make("button.plain", { onclick: () => act("fork", turn.number), hint: "A new thread that goes on from this turn" }, "fork")),
-      make("div.said.user", {}, plain(turn.requestText)),
+      turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null,
+      make("div.said.user", {}, folded(turn.requestText)),
       tools,
-      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), plain(turn.responseText)) : null,
-      turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null);
+      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), folded(turn.responseText)) : null);
+  }
+
+  /** A text; of a long one its beginning, until somebody wants all of it. */
+  function folded(text) {
+    const lines = text.split("\n", LINES + 1);
+    if (text.length <= LETTERS && lines.length <= LINES) return plain(text);
+    const short = lines.slice(0, LINES).join("\n").slice(0, LETTERS);
+    const part = make("span", {}, plain(short), "… ");
+    part.append(make("button.plain", { onclick: () => fill(part, plain(text)) }, `show all (${many(text.length, "character")})`));
+    return part;
   }
 
   function hintOf(turn, why) {

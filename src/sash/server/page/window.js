@@ -33,7 +33,8 @@ export function windowPane(pane, { context, explained }) {
     make("h2", {}, "Live tokens over time"),
     chart(context.timeline ?? [], explained),
     make("p.soft", {}, slides(explained)),
-    context.timeline?.some((point) => point.cached !== undefined) ? [make("h2", {}, "Read from the cache"), cacheChart(context.timeline)] : null,
+    context.timeline?.length > 1 && context.timeline.some((point) => point.cached !== undefined)
+      ? [make("h2", {}, "Read from the cache"), cacheChart(context.timeline), make("p.faint", {}, "Each bar is a request: below what the provider had read before, above what was new.")] : null,
     cacheLine(context));
 }
 

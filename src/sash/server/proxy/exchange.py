@@ -14,7 +14,7 @@ from sash.server.proxy.expanding import MOST_ROUNDS, continued, read_answer, wit
 from sash.server.proxy.frames import Frames
 from sash.server.proxy.headers import Raw, back, onward, owners_key
 from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
-from sash.server.proxy.keeping import Kept, conversation_of
+from sash.server.proxy.keeping import Kept, conversation_of, named_for
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
 from sash.server.proxy.plan import Plan
@@ -69,6 +69,9 @@ class Run:
         self._status, self._spent, self._reader = 0, 0.0, UsageReader()
         self._rounds = 0
         self._keeping: asyncio.Future[Kept | None] | None = None
+        self._placed: asyncio.Event | None = None
+        """Set once it is known where the conversation is kept, or that it cannot be."""
+        self._kept_in = ""
 
     async def answer(self) -> None:
         """Fit it, send it, and pass the answer on."""
@@ -113,9 +116,22 @@ class Run:
         keeper = self._proxy.keeper
         name = conversation_of(asked, plan.sketch) if keeper is not None and plan.fitted is not None else ""
         if keeper is not None and name and not self._counts:
-            model = plan.sketch.name
-            work = asyncio.to_thread(keeper.keep, *self._planning.who, name, asked.plain, self._wire, model)
-            self._keeping = asyncio.ensure_future(work)
+            tenant, caller = self._planning.who
+            loop, placed = asyncio.get_running_loop(), asyncio.Event()
+            base = named_for(name, caller)
+
+            def tell(thread: str) -> None:
+                self._kept_in = thread
+                loop.call_soon_threadsafe(placed.set)
+
+            def keep() -> Kept | None:
+                try:
+                    return keeper.keep(tenant, base, asked.plain, self._wire, plan.sketch.name, placed=tell)
+                finally:
+                    loop.call_soon_threadsafe(placed.set)
+
+            self._placed = placed
+            self._keeping = asyncio.ensure_future(asyncio.to_thread(keep))
 
     async def _keep_usage(self, reader: UsageReader) -> None:
         kept = None if self._keeping is None else await self._keeping
@@ -323,9 +339,10 @@ class Run:
             headers.append((b"content-length", str(length).encode()))
         if answer.media_type == "" and answer.status < 300:
             headers = [*headers, STREAM_HEADERS[0]] if length is None else headers
-        if self._keeping is not None:
-            kept = await self._keeping
-            headers.append((b"x-sash-thread", b"unavailable" if kept is None else kept.thread.encode()))
+        if self._placed is not None:
+            # Where it is kept is known long before it is stored: nobody waits for a disk here.
+            await self._placed.wait()
+            headers.append((b"x-sash-thread", self._kept_in.encode() or b"unavailable"))
         await self._outlet.start(answer.status, [*headers, *self._said()])
 
     def _said(self) -> list[Raw]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
@@ -22,7 +22,7 @@ import msgspec
 from sash.core.policy import Policy
 from sash.errors import Conflict, SashError
 from sash.server.proxy.incoming import Incoming
-from sash.server.proxy.links import after_system, chained
+from sash.server.proxy.links import after_system, bytes_chained, chained
 from sash.server.proxy.plan import Sketch
 from sash.store import Store
 from sash.thread import Thread, open_thread
@@ -65,11 +65,18 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that were new."""
 
 
+def named_for(name: str, caller: str) -> str:
+    """What the thread of a conversation is called: its own name, and whose it is."""
+    return f"{name}@{caller[:8]}"
+
+
 class _Branch:
     """A stored history: how long it is, and the digest of all of it."""
 
     def __init__(self, thread: Thread, links: list[bytes]) -> None:
         self.thread, self.links = thread, links
+        self.bytes_link = b""
+        """A digest of the bytes that it last came as: most histories only grow, and need not be read again."""
 
 
 class Keeper:
@@ -81,21 +88,26 @@ class Keeper:
         self._busy: dict[tuple[str, str], Lock] = {}
         self._lock = Lock()
 
-    def keep(self, tenant: str, caller: str, name: str, body: bytes, wire: str, model: str = "") -> Kept | None:
-        """Store what is new in a history, and the model it is for; None where that failed, which the log says."""
-        base = f"{name}@{caller[:8]}"
+    def keep(
+        self, tenant: str, base: str, body: bytes, wire: str, model: str = "", *, placed: Callable[[str], None]
+    ) -> Kept | None:
+        """
+        Store what is new in a history, and the model it is for; None where that failed, which the log says.
+
+        `placed` is told its thread as soon as that is known: before anything is stored, which may take a while.
+        """
         with self._lock:
             busy = self._busy.setdefault((tenant, base), Lock())
             if len(self._busy) > 4 * MOST_OPEN:
                 self._busy = {(tenant, base): busy}
         with busy:
             try:
-                return self._kept(tenant, base, body, wire, model)
+                return self._kept(tenant, base, body, wire, model, placed)
             except Conflict:
                 # Another process keeps it too: look again at what there is.
                 self._forget(tenant, base)
                 try:
-                    return self._kept(tenant, base, body, wire, model)
+                    return self._kept(tenant, base, body, wire, model, placed)
                 except SashError as error:
                     failure: SashError = error
             except SashError as error:
@@ -116,11 +128,12 @@ class Keeper:
         except SashError as error:
             _log.error("usage could not be kept: %s", type(error).__name__)
 
-    def _kept(self, tenant: str, base: str, body: bytes, wire: str, model: str) -> Kept:
+    def _kept(self, tenant: str, base: str, body: bytes, wire: str, model: str, placed: Callable[[str], None]) -> Kept:
         given = take_apart(body, wire)
         items = after_system(json_text.items(given.listed))
-        links = chained(items)
         branches = self._branches(tenant, base)
+        came = bytes_chained(items)
+        links = _links(items, came, branches)
         best: _Branch | None = None
         for branch in branches:
             length = len(branch.links)
@@ -129,12 +142,14 @@ class Keeper:
         if best is None:
             best = self._new_branch(tenant, base, branches, links, model)
             branches.append(best)
+        placed(best.thread.name)
         new = items[len(best.links) :]
         if model and best.thread.setup.model != model:
             best.thread.configure(model=model)
         if new:
             best.thread.append(json_text.list_of(new), wire=wire)
             best.links = links
+        best.bytes_link = came[-1] if came else b""
         return Kept(thread=best.thread.name, added=len(new))
 
     def _new_branch(
@@ -176,3 +191,12 @@ class Keeper:
     def _forget(self, tenant: str, base: str) -> None:
         with self._lock:
             self._open.pop((tenant, base), None)
+
+
+def _links(items: Sequence[bytes], came: Sequence[bytes], branches: Sequence[_Branch]) -> list[bytes]:
+    """`chained`, without reading again what came before in these very bytes."""
+    for branch in sorted(branches, key=lambda branch: -len(branch.links)):
+        length = len(branch.links)
+        if branch.bytes_link and length <= len(came) and came[length - 1] == branch.bytes_link:
+            return [*branch.links, *chained(items[length:], after=branch.links[-1])]
+    return chained(items)

@@ -32,10 +32,20 @@ class _Role(msgspec.Struct):
     role: str = ""
 
 
-def chained(items: Sequence[bytes]) -> list[bytes]:
-    """A digest for each beginning of a history."""
+def bytes_chained(items: Sequence[bytes]) -> list[bytes]:
+    """A digest for each beginning of a history, of the bytes that it came as."""
     links: list[bytes] = []
     last = START
+    for item in items:
+        last = blake2b(item, digest_size=16, key=last).digest()
+        links.append(last)
+    return links
+
+
+def chained(items: Sequence[bytes], *, after: bytes = START) -> list[bytes]:
+    """A digest for each beginning of a history, or of one that goes on after another's."""
+    links: list[bytes] = []
+    last = after
     for item in items:
         last = blake2b(_said(item), digest_size=16, key=last).digest()
         links.append(last)
