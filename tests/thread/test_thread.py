@@ -131,6 +131,7 @@ def test_reported_usage_moves_the_counts_that_follow() -> None:
     assert thread.record_usage({"total_tokens": 5}) == history
     # What the provider told is what is shown; what comes after it is counted as it counts.
     assert thread.prepared().tokens.value == int(said * 1.5)
+    assert thread.explain().tokens == history
     thread.append({"role": "assistant", "content": words(1_000)})
     assert int(said * 1.5) + 1_100 < thread.prepared().tokens.value <= int(said * 1.5) + 1_500
     thread.compact()

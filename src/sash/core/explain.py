@@ -163,7 +163,7 @@ def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None
     return Explanation(
         boundary=fold.frame.boundary,
         frame=fold.frame.number,
-        tokens=view.count(fold.tokens, fold.exact),
+        tokens=fold.total,
         high=fold.limits.high,
         low=fold.limits.low,
         turns=tuple(sorted(view.turns(), key=lambda turn: turn.number)),

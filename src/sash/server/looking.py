@@ -230,7 +230,7 @@ def _replay(thread: Thread, change: dict[str, Any]) -> Replay | None:
         elif event.kind == "usage" and "model" not in change:
             # What the provider reported moved the real slides; of another model nothing was reported.
             calibration = observe(calibration, act_of(event, Report))
-            replay.window.fold.factor = calibration.ratio
+            replay.window.fold.calibrate(calibration)
     return replay
 
 
@@ -335,7 +335,7 @@ def _outcome(replay: Replay) -> Outcome:
     fold = replay.window.fold
     return Outcome(
         boundary=fold.frame.boundary,
-        tokens=fold.calibrated(fold.tokens, fold.exact),
+        tokens=fold.total,
         slides=came.slides,
         average=came.average,
         cached_share=came.cached,
