@@ -329,7 +329,7 @@ def _digesting(report: Report) -> None:
         if size < TRANSCRIPT:
             messages.append(message)
             size += len(message.source or message.whole_text.encode("utf-8", "surrogatepass"))
-    policy = Policy(history_tokens=BIG_WINDOW)
+    policy = Policy(history_tokens=100_000_000)
     fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), COUNTER)
     for message in messages:
         fold.add(message, size_of(message, COUNTER))
