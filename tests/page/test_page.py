@@ -121,7 +121,7 @@ def test_what_is_sent_is_shown_part_by_part(page: Page, server: Running) -> None
     page.get_by_role("tab", name="Sent").click()
     pieces = page.locator(".piece")
     expect(pieces.first).to_contain_text("earlier turns left this window")
-    sent = server.get(f"/v1/threads/{thread}/request?wire=openai-chat")
+    sent = server.get(f"/v1/threads/{thread}/request?wire=openai-chat&origins=true")
     assert pieces.count() == len(sent["parts"]) >= len(sent["request"]["messages"])
     expect(pieces.last).to_contain_text("assistant")
 
