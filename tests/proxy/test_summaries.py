@@ -27,7 +27,7 @@ from tests.scripted import Scripted
 from tests.server.serving import running
 from tests.summarize.building import faithful
 
-POLICY = Policy(window=8_000, history_tokens=1_500, summary_min_turns=3, summary_tokens=1_000)
+POLICY = Policy(counter="chars4", window=8_000, history_tokens=1_500, summary_min_turns=3, summary_tokens=1_000)
 BY_A_MODEL = "are summarized here by a model"
 
 
@@ -50,6 +50,10 @@ def body(wire: str, said: list[dict[str, Any]]) -> bytes:
 def summarizing(upstream: ScriptedUpstream, model: Scripted, store: Store | None = None) -> Iterator[Served]:
     """A proxy whose conversations are told by a model; it knows nothing of what other proxies have seen."""
     REPLAYS.__init__()  # type: ignore[misc]  # as a process that was started anew
+    # Nothing is to be learned from usage here: it would move the boundaries of whoever has seen more requests.
+    upstream.default = lambda received, line: line.answer(
+        200, json.dumps(completion(received.wire, "ok") | {"usage": None}).encode()
+    )
     with served(setup_for(upstream, policy=POLICY), summaries=Summaries(Summarizer(model), store)) as proxy:
         yield proxy
 
@@ -68,7 +72,6 @@ def step(proxy: Served, wire: str, said: list[dict[str, Any]], key: str = "alice
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_summary_is_taken_with_the_next_frame_and_only_then(upstream: ScriptedUpstream, wire: str) -> None:
-    upstream.default = lambda _, line: line.answer(200, json.dumps(completion(wire, "ok")).encode())
     model = Scripted(answer=faithful)
     with summarizing(upstream, model) as proxy:
         steps = [(*step(proxy, wire, talk(turns)), upstream.last.messages) for turns in range(1, 42)]
