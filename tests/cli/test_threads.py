@@ -16,7 +16,7 @@ from sash.cli.search import FoundMessages
 from sash.cli.show import ShownTurns
 from sash.cli.threads import ShownThreads
 from sash.thread import Fact
-from tests.cli.front_door import Ran, here, here_on_terminal, piped, plain
+from tests.cli.front_door import Ran, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
 
 SMALL = ("--history-tokens", "4k", "--set", "pin_tokens=3000")
@@ -244,6 +244,8 @@ def test_an_expanded_text_cannot_command_a_terminal(tmp_path: Path) -> None:
 
 COMMANDS: list[list[str]] = [
     ["threads"],
+    ["count", "work"],
+    ["doctor"],
     ["search", "Answer"],
     ["expand", "work", "2.0"],
     ["compact", "work"],
@@ -272,7 +274,7 @@ def test_every_command_works_in_a_pipe_and_on_narrow_terminals(home: Path) -> No
         assert ran.code == 0, (words, ran)
         assert "\x1b[" not in ran.out
     for words in COMMANDS:
-        ran = here_on_terminal(*words, home=home, width=20)
+        ran = on_terminal(*words, home=home, width=20)
         assert ran.code == 0, (words, ran)
         # What was asked for is given as it is; a sentence on stderr is left to the terminal.
         assert words[0] in ("expand", "fit") or fits(ran, 20), (words, ran)
