@@ -31,7 +31,7 @@ from bench.gates import gates
 from bench.histories import json_list
 from bench.locomo import Question, Talk, talks, words_of
 from bench.report import Report
-from bench.transcripts import agents
+from bench.transcripts import DATA, agents
 from sash.core.cost import ANTHROPIC, Piece, charge
 from sash.core.digest import Digest
 from sash.core.fold import Fold
@@ -58,6 +58,7 @@ from sash.core.told import Room, digest_text
 from sash.counters import counter_for
 from sash.summarize import summarizer_of
 from sash.summarize.rehearsal import Rehearsal
+from sash.transcripts import open_transcript
 from sash.wire import read_list
 from tests.injections import PAYLOADS
 from tests.injections import measured as injected
@@ -323,29 +324,38 @@ TALK_STRATEGIES = (
 
 def _digesting(report: Report) -> None:
     """Everything that a long session said leaves at once, and is told."""
-    messages: list[Message] = []
+    file = max(DATA.glob("claude-code/*.jsonl"), key=lambda path: path.stat().st_size)
+    of_file = [entry.message for entry in open_transcript(file).messages()]
+    joined: list[Message] = []
     size = 0
     for message in (message for session in _sessions() for message in session.messages):
         if size < TRANSCRIPT:
-            messages.append(message)
+            joined.append(message)
             size += len(message.source or message.whole_text.encode("utf-8", "surrogatepass"))
+    report.table(
+        "Digesting all of a session at once, ms",
+        ["", "MB", "messages", "first", "best of five"],
+        [
+            [f"the largest session file, {file.stem[:10]}", f"{file.stat().st_size / 1e6:.1f}", *_digested(of_file)],
+            ["messages of several sessions, joined", f"{size / 1e6:.1f}", *_digested(joined)],
+        ],
+        note="Aim: a transcript of 4 MB under 150 ms. A file holds more than its messages; the second row does not.",
+    )
+
+
+def _digested(messages: Sequence[Message]) -> list[str]:
     policy = Policy(history_tokens=100_000_000)
     fold = Fold(policy, limits_of(policy, window=BIG_WINDOW), COUNTER)
     for message in messages:
         fold.add(message, size_of(message, COUNTER))
-    taken, text = [], ""
+    taken = []
     for _ in range(5):
         digest, began = Digest(), perf_counter()
         for turn in fold.turns.values():
             digest.add(turn)
-        text = digest_text(digest, "digest", Room(4_000, lambda text: COUNTER.text(text).value))
+        digest_text(digest, "digest", Room(4_000, lambda text: COUNTER.text(text).value))
         taken.append((perf_counter() - began) * 1_000)
-    report.table(
-        f"Digesting {size / 1e6:.1f} MB of transcripts, {len(messages):,} messages, ms",
-        ["", "first", "best of five"],
-        [["digest of 4,000 tokens", f"{taken[0]:.0f}", f"{min(taken):.0f}"]],
-        note=f"Aim: under 150 ms. It has {COUNTER.text(text).value:,} tokens.",
-    )
+    return [f"{len(messages):,}", f"{taken[0]:.0f}", f"{min(taken):.0f}"]
 
 
 # What tools say.

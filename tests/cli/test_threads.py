@@ -246,6 +246,10 @@ COMMANDS: list[list[str]] = [
     ["threads"],
     ["count", "work"],
     ["doctor"],
+    ["config"],
+    ["completion", "bash"],
+    ["backup", "copy for a {way}.db"],
+    ["key", "new"],
     ["search", "Answer"],
     ["expand", "work", "2.0"],
     ["compact", "work"],
@@ -270,14 +274,14 @@ def test_every_command_works_in_a_pipe_and_on_narrow_terminals(home: Path) -> No
 
     # One after the other: some of them undo what the one before did.
     for words in COMMANDS:
-        ran = piped(*words, home=home)
+        ran = piped(*(word.format(way="pipe") for word in words), home=home)
         assert ran.code == 0, (words, ran)
         assert "\x1b[" not in ran.out
     for words in COMMANDS:
-        ran = on_terminal(*words, home=home, width=20)
+        ran = on_terminal(*(word.format(way="terminal") for word in words), home=home, width=20)
         assert ran.code == 0, (words, ran)
         # What was asked for is given as it is; a sentence on stderr is left to the terminal.
-        assert words[0] in ("expand", "fit") or fits(ran, 20), (words, ran)
+        assert words[0] in ("completion", "expand", "fit", "key") or fits(ran, 20), (words, ran)
 
 
 def test_the_fitted_request_goes_to_a_file_whole_or_not_at_all(home: Path) -> None:

@@ -41,4 +41,4 @@ def backup(file: Path, as_json: bool, **given: Any) -> None:
     if as_json:
         answer(copied)
         return
-    screen().say(f"{copied.bytes:,} bytes in {copied.file}")
+    screen().paragraph(f"{copied.bytes:,} bytes in {copied.file}")
