@@ -126,6 +126,11 @@ class Backend:
         """What a list shows of a thread."""
         return self._glances.at(row)
 
+    def drop(self, row: ThreadRow) -> None:
+        """A thread is gone: nothing of it stays in memory."""
+        self.handles.drop(row)
+        self._glances.drop(row)
+
     def troubles(self, tenant: str) -> dict[int, str]:
         """The threads whose summaries fail, and why."""
         return {trouble.thread: trouble.error for trouble in self.store.troubles(tenant)}

@@ -54,6 +54,11 @@ class Glances:
                 self._known.popitem(last=False)
         return glance
 
+    def drop(self, row: ThreadRow) -> None:
+        """The thread is gone."""
+        with self._lock:
+            self._known.pop((row.tenant, row.id), None)
+
 
 def first_words(thread: Thread) -> str:
     """What a thread is called by that nobody gave a title; empty while nothing was said."""

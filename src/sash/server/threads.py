@@ -180,7 +180,7 @@ async def delete_thread(asked: Asked[None, None]) -> None:
     def work() -> None:
         row = backend.handles.row(asked.tenant, asked.path["thread"])
         backend.store.delete(asked.tenant, row.id)
-        backend.handles.drop(row)
+        backend.drop(row)
 
     await backend.call(work)
 
