@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from sash import Policy
+from sash import Policy, fit
 from tests.fit.transcripts import SOAK, coding_agents, needs_data, tau_bench
 from tests.proxy.running import served, setup_for
 from tests.proxy.test_faults import ROUTES
@@ -41,8 +41,10 @@ def replay(upstream: ScriptedUpstream, wire: str, said: list[dict[str, Any]]) ->
             assert response.status_code == 200, response.text
             assert int(response.headers["x-sash-tokens"].lstrip("~")) <= WINDOW
             passed = upstream.last
-            if response.headers["x-sash-frame"] == "0" and "x-sash-repairs" not in response.headers:
-                assert passed.body == sent
+            sound = response.headers["x-sash-frame"] == "0" and "x-sash-repairs" not in response.headers
+            if sound and passed.body != sent:
+                # Only a giant result, which is shortened as it comes in, is a reason before the first slide.
+                assert fit(json.loads(sent), wire=wire, policy=POLICY).report.shortened
             untouched += passed.body == sent
             if response.headers["x-sash-frame"] == frame:
                 # A call that was open then, and its stub, may have results now.
@@ -61,12 +63,13 @@ def _shared(one: list[Any], other: list[Any]) -> int:
 @needs_data
 @pytest.mark.parametrize("place", range(3))
 def test_sessions_of_coding_agents_stay_valid_and_in_budget(upstream: ScriptedUpstream, place: int) -> None:
-    requests, _ = replay(upstream, "anthropic", coding_agents()[place])
-    assert requests > 1
+    sessions = coding_agents()
+    some = sessions[place::3] if SOAK else sessions[place : place + 1]
+    assert sum(replay(upstream, "anthropic", said)[0] for said in some) > 1
 
 
 @needs_data
 def test_while_a_session_is_short_and_sound_it_passes_byte_for_byte(upstream: ScriptedUpstream) -> None:
-    for said in tau_bench()[:3]:
+    for said in tau_bench()[: None if SOAK else 3]:
         _, untouched = replay(upstream, "openai-chat", said)
         assert untouched > 0

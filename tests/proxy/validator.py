@@ -79,7 +79,9 @@ def _anthropic(sent: Said) -> list[str]:
         if not blocks:
             found.append(f"{place}: empty")
         texts = [block["text"] for block in blocks if block.get("type") == "text"]
-        found += [f"{place}: blank text" for text in texts if not text.strip()]
+        # Beside thinking a blank text is a separator, which has to go back as it came.
+        thinks = any(block.get("type") in ("thinking", "redacted_thinking") for block in blocks)
+        found += [f"{place}: blank text" for text in texts if not text.strip() and not thinks]
         if joined and joined[-1][0] == said.get("role"):
             joined[-1][1].extend(blocks)
         else:
