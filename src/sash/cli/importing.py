@@ -22,7 +22,7 @@ from sash.core.tokens import TokenCount
 from sash.errors import NotFound
 from sash.settings import Settings
 from sash.store import Store
-from sash.thread import Spoken, Thread, open_thread
+from sash.thread import Spoken, Thread, first_words, open_thread
 from sash.transcripts import Damage
 from sash.wire import wire_named
 
@@ -67,7 +67,7 @@ def import_session(subject: str, name: str | None, as_json: bool, **given: Any) 
         name = name or transcript.id or (place.path.stem if place.path is not None else "imported")
         thread = _thread(store, name, telling, settings)
         taken = thread.take(_told(telling))
-        if not taken.known and (title := transcript.title or _first_words(thread)):
+        if not taken.known and (title := transcript.title or first_words(thread)):
             store.put_title(thread.tenant, thread.id, title)
         context = thread.context()
         turns = thread.window.fold.placing.turn or 0
@@ -116,8 +116,3 @@ def _told(telling: Telling) -> Iterator[Spoken]:
             progress.at(number)
             if entry.message.role != "meta":
                 yield Spoken(entry.message, entry.at)
-
-
-def _first_words(thread: Thread) -> str:
-    """What the user first asked for: the title of a session that its tool gave none."""
-    return next((turn.title for turn in thread.turns() if turn.title), "")

@@ -10,9 +10,8 @@ import msgspec
 
 from sash.core.policy import Policy
 from sash.core.pressure import Pressure
-from sash.core.turn import TITLE_LENGTH
 from sash.store import ThreadRow
-from sash.thread import Thread
+from sash.thread import Thread, first_words
 
 MOST = 4096
 
@@ -58,12 +57,6 @@ class Glances:
         """The thread is gone."""
         with self._lock:
             self._known.pop((row.tenant, row.id), None)
-
-
-def first_words(thread: Thread) -> str:
-    """What a thread is called by that nobody gave a title; empty while nothing was said."""
-    opening = next((event for event in thread.said(1) if event.role == "user" and event.text.strip()), None)
-    return "" if opening is None else opening.text.strip().splitlines()[0][:TITLE_LENGTH]
 
 
 def glance_at(thread: Thread) -> Glance:
