@@ -35,6 +35,20 @@ def test_a_call_is_answered_in_every_form_a_provider_writes_it() -> None:
     assert thread.answer({"name": "sash_search", "input": {"text": "submarine"}}) == "nothing found"
 
 
+def test_what_a_model_looks_for_is_text_and_never_a_pattern() -> None:
+    thread = opened()
+    said = "one (a+)+ b\ntwo aaaa b\nthree c\nfour"
+    say(thread, Script().user(said))
+    handle = f"{thread.seq - 1}.0"
+
+    def found(grep: str) -> list[str]:
+        asked = {"name": "sash_expand", "input": {"handle": handle, "grep": grep}}
+        return str(thread.answer(asked)).split("\n")[1:]
+
+    assert found("(a+)+") == ["one (a+)+ b"]
+    assert found("three|four") == ["three c", "four"]
+
+
 def test_what_is_asked_wrongly_is_told_and_other_tools_are_left_alone() -> None:
     thread = opened()
     assert thread.answer({"name": "read_file", "input": {}}) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import msgspec
@@ -271,11 +272,9 @@ async def expand(asked: Asked[None, ExpandQuery]) -> Expanded:
         lines = int(first), int(last)
 
     def work(thread: Thread) -> Expanded:
-        text = thread.expand(query.handle, lines=lines)
-        if query.grep is not None:
-            # Plain text, not a pattern: somebody else's pattern may take for ever.
-            text = "\n".join(line for line in text.split("\n") if query.grep in line)
-        return Expanded(text=text)
+        # Plain text, not a pattern: somebody else's pattern may take for ever.
+        grep = None if query.grep is None else re.escape(query.grep)
+        return Expanded(text=thread.expand(query.handle, lines=lines, grep=grep))
 
     return await asked.of_thread(work)
 

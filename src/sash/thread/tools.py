@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ EXPAND = Tool(
     name="sash_expand",
     description=(
         "Gives back a text that was shortened in this conversation. Handles stand where something was left out, "
-        "for example 17.0. Ask for some lines, or for those that match a pattern, where the whole would be long."
+        "for example 17.0. Ask for some lines, or for those that hold certain words, where the whole would be long."
     ),
     schema=msgspec.json.encode(
         {
@@ -25,7 +26,10 @@ EXPAND = Tool(
                 "handle": {"type": "string", "description": "The handle of the shortened text."},
                 "first_line": {"type": "integer", "minimum": 1},
                 "last_line": {"type": "integer", "minimum": 1},
-                "grep": {"type": "string", "description": "Only lines that match this regular expression."},
+                "grep": {
+                    "type": "string",
+                    "description": "Only lines with this text in them; a|b for either. No pattern.",
+                },
             },
             "required": ["handle"],
         }
@@ -71,6 +75,11 @@ class Expand(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return self.first_line or 1, self.last_line or 1 << 40
 
+    @property
+    def pattern(self) -> str | None:
+        """The lines to look for; only plain text and alternatives, since a model's pattern could take for ever."""
+        return None if self.grep is None else "|".join(map(re.escape, self.grep.split("|")))
+
 
 def read_expand(arguments: str) -> Expand:
     """The arguments of a call, or `msgspec.DecodeError`."""
@@ -114,7 +123,7 @@ class Answering:
             return f"Error: {error}"
 
     def _expand(self, asked: Expand) -> str:
-        text: str = self._thread.expand(asked.handle, lines=asked.lines, grep=asked.grep)
+        text: str = self._thread.expand(asked.handle, lines=asked.lines, grep=asked.pattern)
         shown = self._fitting(text)
         cut = f", {shown.count(chr(10)) + 1:,} of {text.count(chr(10)) + 1:,} lines" if shown != text else ""
         return f"{EXPANDED}{asked.handle!r}{cut}]\n{shown}"

@@ -173,7 +173,7 @@ def _read_back(call: Call, fitted: Fitted, most: int) -> str:
         return NOT_RUN
     try:
         asked = read_expand(call.arguments or "{}")
-        text = fitted.expand(asked.handle, lines=asked.lines, grep=asked.grep)
+        text = fitted.expand(asked.handle, lines=asked.lines, grep=asked.pattern)
     except SashError as error:
         return str(error)
     except msgspec.DecodeError as error:
