@@ -11,14 +11,15 @@ is only ever quoted, with where it came from, and never stands among what the us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from sash.core.brief import in_brief
+from sash.core.departed import Departed, DepartedSteps, DepartedTurn, counted
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
-from sash.core.noted import A_TOOL, Noted, called, clip, note, note_text
+from sash.core.noted import Names, Noting, called, clip
 from sash.core.turn import wrote
 from sash.core.wish import own_words, wishes_in
 from sash.core.work import only_looks, tells_of_failure, works_of
@@ -87,7 +88,7 @@ class Digest(msgspec.Struct):
     """What was decided or found out, in the words of whoever said so."""
     files: dict[str, Touched] = {}
     ran: dict[str, Ran] = {}
-    noted: dict[str, Noted] = {}
+    noted: Names = msgspec.field(default_factory=Names)
     turns: list[str] = []
     """A line a turn, newest last; the oldest of more than enough are gone."""
     sentences: list[str] = []
@@ -122,63 +123,67 @@ class Digest(msgspec.Struct):
             turns=[line for line in self.turns if _number_of(line) >= turn],
         )
 
-    def add(self, turn: LiveTurn) -> None:
-        """A turn leaves."""
-        # Steps that left before it were told of then.
-        self._remember(turn.number, (live.message for live in turn.messages()))
+    def take(self, departed: Sequence[Departed]) -> None:
+        """All of this left, in this order."""
+        noting = Noting(self.noted, until=self.messages + counted(departed))
+        turns = sum(type(one) is DepartedTurn for one in departed)
+        for one in departed:
+            # Steps that left before their turn were told of then.
+            self._remember(noting, one.number, one.messages())
+            if isinstance(one, DepartedTurn):
+                self._turn_left(one.turn, told=turns <= LINES)
+                turns -= 1
+            elif isinstance(one, DepartedSteps):
+                lines = self.steps.setdefault(one.number, [])
+                for step in one.steps:
+                    lines += step_lines(step)
+                del lines[:-LINES]
+            else:
+                for call, result in one.results:
+                    noting.result(result, call, turn=one.number, now=self.messages)
+        noting.finish()
+        self._find(departed)
+
+    def _turn_left(self, turn: LiveTurn, *, told: bool) -> None:
+        """A turn is over; where so many come after it that its line would be gone in the end, none is written."""
         said = [live.message for live in (*turn.opening, *(live for step in turn.steps for live in step))]
         if turn.number == 1 or _bare_command.fullmatch(self.task):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
-        tools = [call.name for message in said for call in _calls(message)]
-        asked = said[0].text if turn.number else ""
-        line = "" if tools else _spoken_line(turn.number, said)
-        self.turns.append(line or _turn_line(turn.number, asked or turn.title, tools, _last_words(said)))
-        del self.turns[:-LINES]
+        if told:
+            self.turns.append(_line_of(turn, said))
+            del self.turns[:-LINES]
         for message in said:
             if len(self.sentences) < FIRST_SENTENCES and (sentence := _first_sentence(message)):
                 self.sentences.append(sentence)
         self.steps.pop(turn.number, None)
 
-    def add_steps(self, turn: LiveTurn, first: int, end: int) -> None:
-        """Steps of a live turn leave."""
-        lines = self.steps.setdefault(turn.number, [])
-        for step in turn.steps[first:end]:
-            self._remember(turn.number, (live.message for live in step))
-            lines += step_lines(step)
-        del lines[:-LINES]
-
-    def add_shortened(self, turn: LiveTurn, places: Set[tuple[int, int]]) -> None:
-        """Results of a live turn are shown only in part from now on: what they name is remembered."""
-        sources: dict[str, str] = {}
-        for live in turn.messages():
-            for place in range(len(live.message.blocks)):
-                block = live.block(place)
-                if type(block) is ToolCall:
-                    sources[block.id] = called(block)
-                elif type(block) is ToolResult and (live.position, place) in places:
-                    source = sources.get(block.call_id, A_TOOL)
-                    for part in block.content:
-                        if type(part) is Text:
-                            now = self.messages
-                            note_text(self.noted, part.text, "given", source=source, turn=turn.number, now=now)
-
-    def _remember(self, turn: int, messages: Iterable[Message]) -> None:
+    def _remember(self, noting: Noting, turn: int, messages: Iterable[LiveMessage]) -> None:
         calls: dict[str, ToolCall] = {}
-        sources: dict[str, str] = {}
-        for message in messages:
+        for live in messages:
+            message = live.message
             self.messages += 1
-            note(self.noted, message, turn=turn, now=self.messages, calls=sources)
+            noting.message(message, turn=turn, now=self.messages, calls=calls)
             if wrote(message):
                 self.wishes += [Said(turn, wish) for wish in wishes_in(message.text)]
                 del self.wishes[:-WISHES]
-            elif message.role == "assistant":
-                self.findings += [Said(turn, clip(words, LINE_LENGTH)) for words in _findings(message.text)]
-                del self.findings[:-FINDINGS]
             for block in message.blocks:
                 if type(block) is ToolCall:
                     calls[block.id] = block
                 elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
                     self._did(turn, call, block)
+
+    def _find(self, departed: Sequence[Departed]) -> None:
+        """What was decided or found out: looked for from the end, since only the newest is kept."""
+        found: list[Said] = []
+        for one in reversed(departed):
+            if len(found) >= FINDINGS:
+                break
+            for live in reversed(list(one.messages())):
+                if live.message.role == "assistant" and not wrote(live.message):
+                    findings = _findings(live.message.text)
+                    found += [Said(one.number, clip(words, LINE_LENGTH)) for words in reversed(findings)]
+        self.findings += reversed(found)
+        del self.findings[:-FINDINGS]
 
     def _did(self, turn: int, call: ToolCall, result: ToolResult) -> None:
         texts = [part.text for part in result.content if type(part) is Text]
@@ -253,6 +258,14 @@ def _spoken_line(number: int, said: Sequence[Message]) -> str:
         return ""
     told = [brief for text in words if (brief := in_brief(text))]
     return f"- turn {number}: {' | '.join(told)}" if told else ""
+
+
+def _line_of(turn: LiveTurn, said: Sequence[Message]) -> str:
+    tools = [call.name for message in said for call in _calls(message)]
+    if not tools and (line := _spoken_line(turn.number, said)):
+        return line
+    asked = said[0].text if turn.number else ""
+    return _turn_line(turn.number, asked or turn.title, tools, _last_words(said))
 
 
 def _turn_line(number: int, asked: str, tools: Sequence[str], outcome: str) -> str:

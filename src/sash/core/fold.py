@@ -15,6 +15,7 @@ import msgspec
 
 from sash.core.calibration import Calibration, corrected
 from sash.core.cost import best_keep_share
+from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
 from sash.core.facts import Fact, bounded, facts_in, with_fact
 from sash.core.frame import START, Frame, Reason, handle_of
@@ -28,7 +29,7 @@ from sash.core.recall import Memory, Recalled, Remembered
 from sash.core.recalling import recalled_for
 from sash.core.recorded import recorded
 from sash.core.recount import recount, recounted
-from sash.core.shorten import shorten
+from sash.core.shorten import shorten, weight
 from sash.core.size import Size
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
@@ -388,14 +389,14 @@ class Fold:
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
-            self.digest.add(turn)
+            self.left.add(DepartedTurn(turn))
             leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
             gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
             self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
-            self.digest.add_steps(turn, turn.digested, digested.steps)
+            self.left.add(departed_steps(turn, digested.steps))
             leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
             turn.digested = digested.steps
         if self.memory is not None:
@@ -422,7 +423,7 @@ class Fold:
                 places.update((live.position, part.block) for part in live.size.parts)
         if places:
             for turn in self.turns.values():
-                self.digest.add_shortened(turn, places)
+                self.left.add(shortened_results(turn, places))
 
     def number_from(self, number: int) -> None:
         """The next frame gets a number above this one: numbers are never given again."""
@@ -571,6 +572,6 @@ class Fold:
         """Whether history is above its high mark."""
         return self.taken > self.limits.high
 
-    def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
+    def _measure(self, live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
         short = shorten(live.block(block), handle_of(live.position, block), keep)
-        return self.counter.block(short).value
+        return self.counter.block(short).value, weight(short)

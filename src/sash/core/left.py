@@ -1,33 +1,55 @@
-"""What left the window, as it is kept: read only when somebody asks, for a thread that is opened seldom does."""
+"""What left the window, as it is kept: read, and written up, only when somebody asks."""
 
 from __future__ import annotations
 
 import msgspec
 
+from sash.core.departed import Departed
 from sash.core.digest import Digest
+
+WAITING = 1 << 25
+"""Bytes that may have left without having been written up: a long log that is read at once asks for one digest only."""
 
 
 class Left:
-    """A digest, or what was written of it."""
+    """A digest, or what was written of it, and what has left since."""
 
     def __init__(self, written: msgspec.Raw | None = None) -> None:
         self._written = written
         self._digest = Digest() if written is None else None
+        self._departed: list[Departed] = []
+        self._waiting = 0
+
+    def add(self, departed: Departed) -> None:
+        """More leaves."""
+        self._departed.append(departed)
+        self._waiting += sum(live.size.body for live in departed.messages())
+        if self._waiting > WAITING:
+            self._take()
 
     @property
     def digest(self) -> Digest:
-        """The digest itself, which may be added to."""
+        """The digest of all of it."""
+        return self._take()
+
+    def _take(self) -> Digest:
         if self._written is not None:
             self._digest, self._written = msgspec.json.decode(self._written, type=Digest), None
         assert self._digest is not None
+        if self._departed:
+            self._digest.take(self._departed)
+            self._departed, self._waiting = [], 0
         return self._digest
 
     def written(self) -> msgspec.Raw:
         """Its JSON."""
-        return msgspec.Raw(msgspec.json.encode(self._digest)) if self._written is None else self._written
+        if self._written is not None and not self._departed:
+            return self._written
+        return msgspec.Raw(msgspec.json.encode(self._take()))
 
     def copy(self) -> Left:
         """What left, growing by itself from here."""
         twin = Left(self._written)
         twin._digest = self._digest.copy() if self._digest is not None else None  # its own kind
+        twin._departed, twin._waiting = self._departed[:], self._waiting
         return twin

@@ -3,13 +3,14 @@ Names that left the window, each with the line it stood in: what later work is m
 
 A name that the model called a tool with, or that somebody spoke of, comes back far more
 often than one that merely stood in a tool's output; and the newer it is, the more often.
+So each voice has a table of its own, of a fixed size, and remembers as long as it is worth it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import msgspec
@@ -18,15 +19,13 @@ from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.names import names_in
 from sash.core.work import works_of
 
-Voice = Literal["asked", "said", "called", "given"]
-"""Who named it: the user, the model in its words or in a call, a tool."""
+Voice = Literal["given", "said", "called", "asked"]
+"""Who names something: a tool, the model in its words or in a call, the user."""
 
 A_TOOL = "a tool gave"
 """Where nothing is known of the call."""
-NAMES = 300
-"""Names that are kept; up to three times as many between two clearings."""
 OF_A_RESULT = 100
-"""New names of one result at the most, from both its ends: a listing must not push out all else."""
+"""New names of one text of a tool at the most, from both its ends: a listing must not push out all else."""
 LINE = 160
 """Characters of a line."""
 SOURCE = 80
@@ -36,8 +35,34 @@ FADING = 40
 """Messages after which a name is worth about 0.7 of what it was."""
 
 
+class Hearing(msgspec.Struct, frozen=True):
+    """How a voice is listened to."""
+
+    worth: float
+    """What it is worth to be named by it once."""
+    most: int
+    """How often that adds up."""
+    names: int
+    """Names of it that are kept; up to three times as many between two clearings."""
+    generation: int
+    """
+    Messages: its names are kept for one to two such generations.
+
+    They fade so that older ones would hardly be told, and so nobody who comes to a long log has
+    to look through all of it.
+    """
+
+
+HEARING: dict[Voice, Hearing] = {
+    "given": Hearing(0.3, 4, 300, 128),
+    "said": Hearing(2, 3, 200, 512),
+    "called": Hearing(3, 3, 300, 512),
+    "asked": Hearing(3, 2, 100, 1 << 62),
+}
+
+
 class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A name, and where it stood."""
+    """A name as one voice named it."""
 
     line: str
     """The words around it, on one line."""
@@ -46,123 +71,219 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     turn: int
     last: int
     """How many messages had left when it was last named."""
-    asked: int = 0
-    said: int = 0
-    called: int = 0
-    given: int = 0
+    times: int = 1
+
+
+class Table(msgspec.Struct, array_like=True):
+    """What one voice named."""
+
+    names: dict[str, Noted] = {}
+    before: dict[str, Noted] = {}
+    """In the generation before this one."""
+    generation: int = 0
+
+    def copy(self) -> Table:
+        """A table that grows by itself."""
+        return Table(self.names.copy(), self.before.copy(), self.generation)
+
+
+class Known(msgspec.Struct, gc=False):
+    """All that is known of a name."""
+
+    noted: Noted
+    """Where somebody last spoke of it, else where a tool first gave it."""
+    last: int
+    worth: float
+    from_tool: bool
 
     @property
     def quotable(self) -> str:
         """The line, unless a tool speaks in it as if it wanted to be obeyed."""
-        from_tool = not (self.asked or self.said or self.called)
-        return "" if from_tool and _talks_to_the_model.search(self.line) else self.line
-
-    def worth(self, now: int) -> float:
-        """How likely it is to be needed again, when so many messages have left."""
-        return self.named * _fade(now, self.last)
-
-    @property
-    def named(self) -> float:
-        """How often it was named, by whom."""
-        return 3 * min(self.asked, 2) + 2 * min(self.said, 3) + 3 * min(self.called, 3) + _GIVEN * min(self.given, 4)
+        line = self.noted.line
+        return "" if self.from_tool and _talks_to_the_model.search(line) else line
 
 
-def note(table: dict[str, Noted], message: Message, *, turn: int, now: int, calls: dict[str, str]) -> None:
-    """A message leaves: its names go into the table, which stays bounded. `calls` tells what each result belongs to."""
-    for voice, source, text in _voices(message, calls):
-        note_text(table, text, voice, source=source, turn=turn, now=now)
+class Names(msgspec.Struct):
+    """The names that left, by who named them."""
+
+    given: Table = msgspec.field(default_factory=Table)
+    said: Table = msgspec.field(default_factory=Table)
+    called: Table = msgspec.field(default_factory=Table)
+    asked: Table = msgspec.field(default_factory=Table)
+
+    def table(self, voice: Voice) -> Table:
+        """What this voice named."""
+        table: Table = getattr(self, voice)
+        return table
+
+    def copy(self) -> Names:
+        """Names that grow by themselves."""
+        return Names(**{voice: self.table(voice).copy() for voice in _VOICES})
+
+    def __bool__(self) -> bool:
+        return any(self.table(voice).names or self.table(voice).before for voice in _VOICES)
+
+    def known(self, now: int) -> dict[str, Known]:
+        """Each name, and how likely it is to be needed again, when so many messages have left."""
+        every: dict[str, Known] = {}
+        for voice in _VOICES:
+            hearing, table = HEARING[voice], self.table(voice)
+            for name in table.before | table.names:
+                older, newer = table.before.get(name), table.names.get(name)
+                entry, last = older or newer, newer or older
+                assert entry is not None
+                assert last is not None
+                times = last.times if older is None or newer is None else older.times + newer.times
+                worth = hearing.worth * min(times, hearing.most)
+                known = every.get(name)
+                if voice == "given":
+                    every[name] = Known(entry, last.last, worth, from_tool=True)
+                elif known is None:
+                    every[name] = Known(last, last.last, worth, from_tool=False)
+                else:
+                    known.worth += worth
+                    if known.from_tool or last.last >= known.noted.last:
+                        known.noted, known.from_tool = last, False
+                    known.last = max(known.last, last.last)
+        fading = _Fading(now)
+        for known in every.values():
+            known.worth *= fading[known.last]
+        return every
 
 
-def note_text(table: dict[str, Noted], text: str, voice: Voice, *, source: str, turn: int, now: int) -> None:
-    """A text leaves."""
-    if len(text) > HEAD + TAIL:
-        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
-    asked, said, called, given = (int(voice == one) for one in _VOICES)
-    names = names_in(text)
-    new = [name for name in names if name not in table]
-    if given and len(new) > OF_A_RESULT:
-        passed_over = set(new[OF_A_RESULT // 2 : -OF_A_RESULT // 2])
-        names, new = ([name for name in some if name not in passed_over] for some in (names, new))
-    full = len(table) + len(new) > 3 * NAMES
-    if full and len(new) > NAMES:
-        # All are worth the same, so of so many only the first by name will stay: the rest need not be looked at.
-        staying = set(sorted(new)[:NAMES])
-        names = [name for name in names if name in table or name in staying]
-    at, stood = 0, []
-    for name in names:
-        known = table.get(name)
-        if known is not None and given:
-            table[name] = Noted(
-                known.line, known.source, known.turn, now, known.asked, known.said, known.called, known.given + 1
-            )
-            continue
-        # Names come in the order in which they stand there.
-        at = text.find(name, at)
-        stood.append((name, at))
-        if known is None:
-            table[name] = Noted("", source, turn, now, asked, said, called, given)
-        else:
-            table[name] = Noted(
-                "", source, turn, now, known.asked + asked, known.said + said, known.called + called, known.given
-            )
-    if full:
-        _clear(table, now)
-    for name, at in stood:
-        entry = table.get(name)
-        if entry is not None:
-            # Only of names that stay: most of a long text's do not.
-            table[name] = Noted(
-                _line_around(name, text, at), source, turn, now, entry.asked, entry.said, entry.called, entry.given
-            )
+class Noting:
+    """
+    Looks for names in what leaves, and writes them into their tables.
 
+    `until` is how many messages will have left in the end: what will have been forgotten by then is not looked at.
+    """
 
-def _clear(table: dict[str, Noted], now: int) -> None:
-    """Only what is worth the most stays."""
-    fading: dict[int, float] = {}
-    ranked = []
-    for name, entry in table.items():
-        last = entry.last
-        fade = fading.get(last)
-        if fade is None:
-            fade = fading[last] = _fade(now, last)
-        if entry.asked or entry.said or entry.called:
-            ranked.append((-entry.named * fade, name))
-        else:
-            ranked.append((-_GIVEN * min(entry.given, 4) * fade, name))
-    ranked.sort()
-    for _, name in ranked[NAMES:]:
-        del table[name]
+    def __init__(self, names: Names, *, until: int) -> None:
+        self._names, self._until = names, until
+        # Lines are taken in the end, of those names that stay: most of a long text's do not.
+        self._places: dict[Voice, dict[str, tuple[str, int]]] = {voice: {} for voice in _VOICES}
 
+    def message(self, message: Message, *, turn: int, now: int, calls: Mapping[str, ToolCall]) -> None:
+        """A message leaves, as the last of so many; `calls` are those that results may belong to."""
+        for block in message.blocks:
+            match block:
+                case Text(text):
+                    if message.role == "assistant":
+                        self._speaks("said", text, Noted("", "the model said", turn, now))
+                    elif message.role == "user":
+                        self._speaks("asked", text, Noted("", "the user said", turn, now))
+                case ToolCall():
+                    self._speaks("called", block.arguments, Noted("", f"the model called {block.name}", turn, now))
+                case ToolResult():
+                    self.result(block, calls.get(block.call_id), turn=turn, now=now)
 
-_GIVEN = 0.3
-"""What it is worth that a tool named something."""
+    def result(self, result: ToolResult, call: ToolCall | None, *, turn: int, now: int) -> None:
+        """A result leaves, or is shown in part only, when so many messages have left."""
+        table = self._table("given", now)
+        if table is None:
+            return
+        entry = Noted("", called(call) if call is not None else A_TOOL, turn, now)
+        for part in result.content:
+            if type(part) is Text:
+                self._gives(table.names, _ends(part.text), entry)
 
+    def finish(self) -> None:
+        """Nothing more leaves."""
+        for voice in _VOICES:
+            self._table(voice, self._until)
+            _take_lines(self._names.table(voice).names, self._places[voice])
 
-def _fade(now: int, last: int) -> float:
-    return math.sqrt(FADING / (FADING + now - last))
+    def _table(self, voice: Voice, now: int) -> Table | None:
+        """The table of the generation that this is in; None where it will have been forgotten in the end."""
+        hearing, table = HEARING[voice], self._names.table(voice)
+        generation = now // hearing.generation
+        if generation < self._until // hearing.generation - 1:
+            return None
+        if generation != table.generation:
+            _take_lines(table.names, self._places[voice])
+            if generation == table.generation + 1:
+                _clear(table.names, hearing, generation * hearing.generation)
+                table.before = table.names
+            else:
+                table.before = {}
+            table.names, table.generation = {}, generation
+        return table
+
+    def _speaks(self, voice: Voice, text: str, entry: Noted) -> None:
+        """Somebody speaks of names: the line is where they last did."""
+        table = self._table(voice, entry.last)
+        if table is None:
+            return
+        if voice == "called":
+            # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
+            text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+        names, places, text, at = table.names, self._places[voice], _ends(text), 0
+        for name in names_in(text):
+            # Names come in the order in which they stand there.
+            at = text.find(name, at)
+            places[name] = text, at
+            known = names.get(name)
+            names[name] = entry if known is None else msgspec.structs.replace(entry, times=known.times + 1)
+        _clear_many(names, HEARING[voice], entry.last)
+
+    def _gives(self, names: dict[str, Noted], text: str, entry: Noted) -> None:
+        """A tool gives names: the line is where it first did."""
+        places, at = self._places["given"], 0
+        named = names_in(text)
+        new = [name for name in named if name not in names]
+        if len(new) < len(named):
+            for name in named:
+                known = names.get(name)
+                if known is not None:
+                    names[name] = Noted(known.line, known.source, known.turn, entry.last, known.times + 1)
+        if len(new) > OF_A_RESULT:
+            new[OF_A_RESULT // 2 : -OF_A_RESULT // 2] = []
+        for name in new:
+            at = text.find(name, at)
+            places[name] = text, at
+            names[name] = entry
+        _clear_many(names, HEARING["given"], entry.last)
 
 
 _VOICES: tuple[Voice, ...] = get_args(Voice)
 
 
-def _voices(message: Message, calls: dict[str, str]) -> Iterator[tuple[Voice, str, str]]:
-    for block in message.blocks:
-        match block:
-            case Text(text):
-                if message.role == "assistant":
-                    yield "said", "the model said", text
-                elif message.role == "user":
-                    yield "asked", "the user said", text
-            case ToolCall():
-                calls[block.id] = called(block)
-                # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
-                plain = block.arguments.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-                yield "called", f"the model called {block.name}", plain
-            case ToolResult():
-                source = calls.pop(block.call_id, A_TOOL)
-                for part in block.content:
-                    if type(part) is Text:
-                        yield "given", source, part.text
+def _ends(text: str) -> str:
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
+
+
+def _take_lines(names: dict[str, Noted], places: dict[str, tuple[str, int]]) -> None:
+    for name, (text, at) in places.items():
+        entry = names.get(name)
+        if entry is not None:
+            names[name] = msgspec.structs.replace(entry, line=_line_around(name, text, at))
+    places.clear()
+
+
+def _clear_many(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
+    if len(names) > 3 * hearing.names:
+        _clear(names, hearing, now)
+
+
+def _clear(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
+    """Only what is worth the most stays."""
+    if len(names) <= hearing.names:
+        return
+    fading, most = _Fading(now), hearing.most
+    ranked = sorted((-min(entry.times, most) * fading[entry.last], name) for name, entry in names.items())
+    for _, name in ranked[hearing.names :]:
+        del names[name]
+
+
+class _Fading(dict[int, float]):
+    """What is left of a name's worth, by when it was last named."""
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+
+    def __missing__(self, last: int) -> float:
+        faded = self[last] = math.sqrt(FADING / (FADING + self._now - last))
+        return faded
 
 
 def called(call: ToolCall) -> str:

@@ -16,12 +16,12 @@ from sash.core.frame import DigestedSteps, Frame, Reason, Shortened
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Document, Image, Message, ToolResult
 from sash.core.policy import Limits, Policy
-from sash.core.shorten import shorten, weight
+from sash.core.shorten import weight
 from sash.core.shown import shown
 from sash.core.size import Kind, Part
 
-Measure = Callable[[LiveMessage, int, int], int]
-"""Tokens of a block once it is shortened: the message, the block's place, characters kept (0: the usual form)."""
+Measure = Callable[[LiveMessage, int, int], tuple[int, int]]
+"""Tokens and bytes of a shortened block: the message, the block's place, characters kept (0: the usual form)."""
 
 
 class Slide(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class _Ladder:
         self.digested = {turn.number: turn.digested for turn in turns if turn.digested}
         self.evicted: list[int] = []
         self.plain = self._plain()
-        self._measured: dict[tuple[int, int, int], int] = {}
+        self._measured: dict[tuple[int, int, int], tuple[int, int]] = {}
         # The marks count what the provider counts.
         self.low = int((situation.limits.low if situation.low is None else situation.low) / situation.factor)
         self.high = int(situation.limits.high / situation.factor)
@@ -280,7 +280,7 @@ class _Ladder:
         for (live, part), tokens in zip(parts, sizes, strict=True):
             if tokens > level:
                 keep = self._characters_for(live, part, level)
-                if self._measure(live, part.block, keep) < tokens:
+                if self._measure(live, part.block, keep)[0] < tokens:
                     self._shorten(self.current.number, live, part, keep)
 
     def _characters_for(self, live: LiveMessage, part: Part, tokens: int) -> int:
@@ -291,16 +291,18 @@ class _Ladder:
             keep = int(keep * tokens / taken * 0.9)
             if keep <= LEAST_CHARS:
                 return LEAST_CHARS
-            taken = self._measure(live, part.block, keep)
+            taken, _ = self._measure(live, part.block, keep)
         return keep
 
     # What the window takes while the plan grows.
 
-    def _measure(self, live: LiveMessage, block: int, keep: int) -> int:
+    def _measure(self, live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
+        """Tokens and bytes of a block that is shortened."""
         place = (live.position, block, keep)
-        if place not in self._measured:
-            self._measured[place] = self.now.measure(live, block, keep)
-        return self._measured[place]
+        found = self._measured.get(place)
+        if found is None:
+            found = self._measured[place] = self.now.measure(live, block, keep)
+        return found
 
     def _is_short(self, live: LiveMessage, part: Part) -> bool:
         short = self.shortened.get((live.position, part.block))
@@ -308,10 +310,10 @@ class _Ladder:
 
     def _tokens_of(self, live: LiveMessage, part: Part) -> int:
         short = self.shortened.get((live.position, part.block))
-        return part.tokens if short is None else self._measure(live, part.block, short.keep)
+        return part.tokens if short is None else self._measure(live, part.block, short.keep)[0]
 
     def _gain(self, live: LiveMessage, part: Part) -> int:
-        return self._tokens_of(live, part) - self._measure(live, part.block, 0)
+        return self._tokens_of(live, part) - self._measure(live, part.block, 0)[0]
 
     def _shorten(self, number: int, live: LiveMessage, part: Part, keep: int = 0) -> None:
         tokens, body = self._shown_now(live)
@@ -347,9 +349,9 @@ class _Ladder:
                 tokens -= part.tokens
                 body -= weight(live.block(part.block))
             elif (short := self.shortened.get((live.position, part.block))) is not None:
-                tokens -= part.tokens - self._tokens_of(live, part)
-                body -= weight(live.message.blocks[part.block])
-                body += weight(shorten(live.block(part.block), short.handle, short.keep))
+                short_tokens, short_body = self._measure(live, part.block, short.keep)
+                tokens -= part.tokens - short_tokens
+                body -= weight(live.message.blocks[part.block]) - short_body
         return tokens, body
 
     def tokens_shown(self) -> dict[int, int]:

@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.digest import Digest, Said, quoted
 from sash.core.message import by_sash
-from sash.core.noted import Noted, clip
+from sash.core.noted import Known, clip
 
 BRIEF = 80
 """The length of a line where not all of them fit."""
@@ -182,24 +182,25 @@ class _Told:
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""
         already = "\n".join(self.told)
-        wanted = [name for name in digest.noted if name not in visible and name not in already]
-        wanted.sort(key=lambda name: (-digest.noted[name].worth(digest.messages), name))
-        lines = self._lines_around(wanted, digest.noted)
+        known = digest.noted.known(digest.messages)
+        wanted = [name for name in known if name not in visible and name not in already]
+        wanted.sort(key=lambda name: (-known[name].worth, name))
+        lines = self._lines_around(wanted, known)
         if lines:
             self._take(lines)
         shown = "\n".join(lines)
         self.bare([name for name in wanted if name not in shown])
 
-    def _lines_around(self, wanted: Iterable[str], noted: dict[str, Noted]) -> list[str]:
+    def _lines_around(self, wanted: Iterable[str], known: dict[str, Known]) -> list[str]:
         title = "Lines that left, with names that may be needed (quoted):"
         most = int(self.left * LINE_SHARE) - self._cost(title)
         groups: dict[tuple[int, str], list[tuple[int, str]]] = {}
         shown = ""
         for name in wanted:
-            entry = noted[name]
+            entry = known[name]
             if name in shown or not (said := entry.quotable):
                 continue
-            place, line = (entry.turn, entry.source), f"> {said}"
+            place, line = (entry.noted.turn, entry.noted.source), f"> {said}"
             cost = self._cost(line) + (0 if place in groups else self._cost(_source(*place)))
             if cost > most:
                 if most < SMALLEST:

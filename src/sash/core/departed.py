@@ -1,0 +1,77 @@
+"""What leaves the window at a slide, as it is handed to the digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+import msgspec
+
+from sash.core.live import LiveMessage, LiveTurn
+from sash.core.message import ToolCall, ToolResult
+
+
+class DepartedTurn(msgspec.Struct, frozen=True):
+    """A turn leaves; steps of it may have left before."""
+
+    turn: LiveTurn
+
+    @property
+    def number(self) -> int:
+        """Of the turn."""
+        return self.turn.number
+
+    def messages(self) -> Iterator[LiveMessage]:
+        """Those that leave now."""
+        return self.turn.messages()
+
+
+class DepartedSteps(msgspec.Struct, frozen=True):
+    """Steps of a turn leave that stays."""
+
+    number: int
+    """Of the turn."""
+    steps: tuple[tuple[LiveMessage, ...], ...]
+
+    def messages(self) -> Iterator[LiveMessage]:
+        """Those that leave now."""
+        for step in self.steps:
+            yield from step
+
+
+class ShortenedResults(msgspec.Struct, frozen=True):
+    """Results are shown in part only from now on; each with the call it belongs to, where that is in the window."""
+
+    number: int
+    """Of their turn."""
+    results: tuple[tuple[ToolCall | None, ToolResult], ...]
+
+    def messages(self) -> Iterator[LiveMessage]:
+        """None leaves whole."""
+        return iter(())
+
+
+Departed = DepartedTurn | DepartedSteps | ShortenedResults
+
+
+def departed_steps(turn: LiveTurn, end: int) -> DepartedSteps:
+    """The steps of a turn that are in the window, up to one."""
+    return DepartedSteps(turn.number, tuple(map(tuple, turn.steps[turn.digested : end])))
+
+
+def shortened_results(turn: LiveTurn, places: Set[tuple[int, int]]) -> ShortenedResults:
+    """The results of a turn that stand at these places of the log."""
+    calls: dict[str, ToolCall] = {}
+    results: list[tuple[ToolCall | None, ToolResult]] = []
+    for live in turn.messages():
+        for place in range(len(live.message.blocks)):
+            block = live.block(place)
+            if type(block) is ToolCall:
+                calls[block.id] = block
+            elif type(block) is ToolResult and (live.position, place) in places:
+                results.append((calls.get(block.call_id), block))
+    return ShortenedResults(turn.number, tuple(results))
+
+
+def counted(departed: Sequence[Departed]) -> int:
+    """How many messages leave."""
+    return sum(1 for one in departed for _ in one.messages())
