@@ -29,7 +29,7 @@ OF_A_RESULT = 100
 LINE = 160
 """Characters of a line."""
 SOURCE = 80
-HEAD, TAIL = 30_000, 5_000
+HEAD, TAIL = 8_000, 4_000
 """Of a long text only its ends are looked at."""
 FADING = 40
 """Messages after which a name is worth about 0.7 of what it was."""
@@ -253,10 +253,18 @@ def _ends(text: str) -> str:
 
 
 def _take_lines(names: dict[str, Noted], places: dict[str, tuple[str, int]]) -> None:
+    before, start, end, whole = "", 0, 0, ""
     for name, (text, at) in places.items():
         entry = names.get(name)
-        if entry is not None:
-            names[name] = msgspec.structs.replace(entry, line=_line_around(name, text, at))
+        if entry is None:
+            continue
+        if text is not before or not start <= at < end:
+            before, start, end = text, text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            end = end if end >= 0 else len(text)
+            whole = " ".join(text[start:end].split()) if end - start <= LINE else ""
+        # Names that stand in one line share it.
+        line = whole or _line_around(name, text[start:end], at - start)
+        names[name] = Noted(line, entry.source, entry.turn, entry.last, entry.times)
     places.clear()
 
 
@@ -309,13 +317,9 @@ _talks_to_the_model = re.compile(
 """How text of a tool speaks when it wants to be obeyed. Such a line is not quoted: its names are, bare."""
 
 
-def _line_around(name: str, text: str, at: int) -> str:
-    """The line in which a name stands, or as much of it as may be shown."""
-    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    line = text[start : end if end >= 0 else len(text)]
-    if len(line) <= LINE:
-        return " ".join(line.split())
-    first = max(0, min(at - start - (LINE - len(name)) // 2, len(line) - LINE))
+def _line_around(name: str, line: str, at: int) -> str:
+    """As much of a long line around a name as may be shown."""
+    first = max(0, min(at - (LINE - len(name)) // 2, len(line) - LINE))
     return " ".join(line[first : first + LINE].split())
 
 

@@ -181,15 +181,16 @@ class _Told:
 
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""
-        already = "\n".join(self.told)
         known = digest.noted.known(digest.messages)
-        wanted = [name for name in known if name not in visible and name not in already]
+        wanted = [name for name in known if name not in visible]
         wanted.sort(key=lambda name: (-known[name].worth, name))
-        lines = self._lines_around(wanted, known)
+        # Whether a name stands there already is only asked as long as there is room: there are very many of them.
+        already = "\n".join(self.told)
+        lines = self._lines_around((name for name in wanted if name not in already), known)
         if lines:
             self._take(lines)
         shown = "\n".join(lines)
-        self.bare([name for name in wanted if name not in shown])
+        self.bare(name for name in wanted if name not in already and name not in shown)
 
     def _lines_around(self, wanted: Iterable[str], known: dict[str, Known]) -> list[str]:
         title = "Lines that left, with names that may be needed (quoted):"
