@@ -8,6 +8,9 @@ a client, whose parser would choke on it. A frame that grows past the limit goes
 from __future__ import annotations
 
 import re
+from itertools import chain
+
+from sash.providers.sse import EventReader, ServerEvent
 
 LONGEST = 1_000_000
 """Bytes of one frame that are held back at the most."""
@@ -56,12 +59,6 @@ class Frames:
 
 def payload(frame: bytes) -> tuple[str, bytes]:
     """A frame's event name and its data, as a client would read them."""
-    name, lines = "", []
-    for line in re.split(rb"\r\n|\n|\r", frame):
-        field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if field == b"data":
-            lines.append(value)
-        elif field == b"event":
-            name = value.decode("utf-8", "replace")
-    return name, b"\n".join(lines)
+    reader = EventReader()
+    event = next(chain(reader.feed(frame), reader.end()), ServerEvent("", b""))
+    return event.name, event.data
