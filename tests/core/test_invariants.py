@@ -235,7 +235,9 @@ class Threads(RuleBasedStateMachine):
     def the_process_restarts(self) -> None:
         fold = self.fold
         kept = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
-        again = Fold.resumed(kept, fold.policy, fold.limits, fold.counter, self.log.__getitem__)
+        again = Fold.resumed(
+            kept, fold.policy, fold.limits, fold.counter, lambda asked: [self.log[place] for place in asked]
+        )
         assert again.past.frames == [fold.frame]
         assert again.state() == fold.state()
         assert all(position in kept.positions() for position in map(_position, fold.window()))

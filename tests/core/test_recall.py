@@ -268,7 +268,7 @@ def test_a_restart_recalls_the_same() -> None:
         if settled:
             fold.recalled()
         state = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
-        resumed = Fold.resumed(state, POLICY, limits(POLICY), CHARS4, said.__getitem__)
+        resumed = Fold.resumed(state, POLICY, limits(POLICY), CHARS4, lambda asked: [said[place] for place in asked])
         resumed.memory = fold.memory
         assert resumed.recalled() == talking(*said).recalled()
         assert (resumed.facts, resumed.said) == (fold.facts, fold.said)

@@ -12,7 +12,8 @@ from tests.builders import CHARS4, Call, Script, fold_of, limits, lines, turns_o
 
 def resumed(fold: Fold, log: Script) -> Fold:
     state = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
-    return Fold.resumed(state, fold.policy, fold.limits, fold.counter, log.messages().__getitem__)
+    said = log.messages()
+    return Fold.resumed(state, fold.policy, fold.limits, fold.counter, lambda asked: [said[place] for place in asked])
 
 
 def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:

@@ -115,7 +115,7 @@ def test_a_summary_survives_a_restart() -> None:
     fold = fold_of(messages, SMALL)
     fold.offer(summary(50, fold.frame.boundary))
     whole = [*messages, *more]
-    resumed = Fold.resumed(fold.state(), SMALL, limits(SMALL), CHARS4, whole.__getitem__)
+    resumed = Fold.resumed(fold.state(), SMALL, limits(SMALL), CHARS4, lambda asked: [whole[place] for place in asked])
     assert assemble(grow(resumed, more)) == assemble(grow(fold, more))
     assert resumed.summary == fold.summary
     assert resumed.summary is not None

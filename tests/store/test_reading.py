@@ -6,7 +6,8 @@ from itertools import islice
 
 import pytest
 
-from sash.store import Entry, Store
+from sash.errors import NotFound
+from sash.store import Entry, Share, Store
 from sash.store.running import PAGE, PAGE_BYTES
 from tests.store.building import entry, noted, said, slid, thread_of
 
@@ -91,3 +92,28 @@ def test_large_events_are_read_whole_whatever_a_page_may_hold(store: Store, tena
     read = [(event.seq, len(event.body)) for event in store.events(tenant, thread)]
     assert read == [(1, size), (2, size), (3, size), (4, size)]
     assert [event.seq for event in store.events_of_turns(tenant, thread, [1])] == [1, 2, 3, 4]
+
+
+def test_the_bytes_of_events_are_read_by_their_numbers(store: Store, tenant: str) -> None:
+    thread = thread_of(store, tenant).id
+    store.append(tenant, thread, entry(*(said(text, body=text.encode()) for text in "abcde")))
+    assert store.bodies(tenant, thread) == {1: b"a", 2: b"b", 3: b"c", 4: b"d", 5: b"e"}
+    assert list(store.bodies(tenant, thread, since=1, until=3)) == [2, 3]
+    assert store.bodies(tenant, thread, since=5) == {}
+    with pytest.raises(NotFound):
+        store.bodies(tenant, thread + 1)
+    fork = store.create(tenant, "fork", b"", shares=[Share(thread, 2)])
+    store.delete(tenant, thread)
+    assert store.bodies(tenant, thread, shared=True) == {1: b"a", 2: b"b"}
+    assert store.bodies(tenant, fork.id) == {}
+
+
+def test_the_rest_of_a_checkpoint_is_read_apart(store: Store, tenant: str) -> None:
+    thread = thread_of(store, tenant, "one").id
+    store.append(tenant, thread, Entry(events=(said("two"),), checkpoint=b"state", rest=b"\0rest"))
+    assert store.head(tenant, thread).checkpoint == b"state"
+    assert (store.checkpoint(tenant, thread, 2), store.checkpoint_rest(tenant, thread, 2)) == (b"state", b"\0rest")
+    assert store.checkpoint_rest(tenant, thread, 1) is None
+    store.append(tenant, thread, Entry(events=(), checkpoint=b"again"))
+    assert (store.checkpoint(tenant, thread, 2), store.checkpoint_rest(tenant, thread, 2)) == (b"again", b"")
+    assert store.checkpoint_rest(tenant, thread + 1, 2) is None

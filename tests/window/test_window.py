@@ -131,7 +131,7 @@ def test_a_window_goes_on_from_its_state_as_if_it_had_never_stopped() -> None:
         for message in log[:cut]:
             window.add(message)
         state = msgspec.json.decode(msgspec.json.encode(window.fold.state()), type=FoldState)
-        again = Window.resumed(setup, state, log.__getitem__)
+        again = Window.resumed(setup, state, lambda positions: [log[position] for position in positions])
         for message in log[cut:]:
             assert again.add(message) == window.add(message)
         assert again.prepared("openai-chat").body == window.prepared("openai-chat").body

@@ -19,6 +19,7 @@ from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
 from sash.core.facts import Fact, bounded, facts_in, with_fact
 from sash.core.frame import START, Frame, Reason, handle_of
+from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
@@ -33,7 +34,7 @@ from sash.core.shorten import shorten, weight
 from sash.core.size import Size
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
-from sash.core.state import FoldState, KeptMessage, KeptTurn, Lookup
+from sash.core.state import FoldState
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
@@ -50,18 +51,17 @@ BeforeSlide = Callable[[Slide], bool]
 _CAN_WAIT: frozenset[Reason] = frozenset({"between turns", "cold cache"})
 
 
-class Fold:
+class Fold(InWindow):
     """A log folded up to here: its frame, and what is in the window."""
 
     def __init__(self, policy: Policy, limits: Limits, counter: Counter) -> None:
+        super().__init__()
         self.policy, self.limits, self.counter = policy, limits, counter
         self.frame = START
         self.past = Past()
         """Grows with the log, and is not needed to go on."""
         self.placing = Placing()
         self.system: list[LiveMessage] = []
-        self.turns: dict[int, LiveTurn] = {}
-        """Carried and live turns, in log order."""
         self.left = Left()
         """What is remembered of what left."""
         self.summaries: tuple[Summary, ...] = ()
@@ -110,7 +110,7 @@ class Fold:
             frame=self.frame,
             placing=self.placing.copy(),
             system=tuple(map(KeptMessage.of, self.system)),
-            turns=tuple(map(KeptTurn.of, self.turns.values())),
+            turns=self.resting or Resting.of(self.turns.values()),
             digest=self.left.written(),
             summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
@@ -141,8 +141,9 @@ class Fold:
         fold.frame, fold.past = state.frame, Past([state.frame])
         fold.placing, fold.left = state.placing.copy(), Left(state.digest)
         fold.summaries = state.summaries
-        fold.system = [kept.live(lookup) for kept in state.system]
-        fold.turns = {kept.number: kept.live(lookup) for kept in state.turns}
+        came = lookup([kept.position for kept in state.system]) if state.system else ()
+        fold.system = [kept.live(message) for kept, message in zip(state.system, came, strict=True)]
+        fold.rest(state.turns, lookup)
         fold.pinned = frozenset(state.pinned)
         fold.tokens, fold.exact, fold.body = state.tokens, state.exact, state.body
         fold.factor, fold.beyond = state.factor, state.beyond
@@ -153,7 +154,7 @@ class Fold:
         fold._standing = state.standing
         fold.facts, fold.said, fold._recalled = list(state.facts), state.said, state.recalled
         fold._final = state.recalled is not None
-        fold._input = None if state.input is None else (lookup(state.input[0]), *state.input)
+        fold._input = None if state.input is None else (lookup(state.input[:1])[0], *state.input)
         return fold
 
     def copy(self) -> Fold:
@@ -162,7 +163,8 @@ class Fold:
         twin.__dict__.update(self.__dict__)
         twin.placing, twin.left = self.placing.copy(), self.left.copy()
         twin.past, twin.system, twin.facts = self.past.copy(), self.system[:], self.facts[:]
-        twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
+        if self.resting is None:
+            twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
@@ -367,6 +369,11 @@ class Fold:
     def summary(self) -> Summary | None:
         """The summary in force."""
         return next((summary for summary in self.summaries if summary.seq == self.frame.summary != 0), None)
+
+    @property
+    def recalls(self) -> bool:
+        """Whether something may stand beside the newest input that was said before."""
+        return self._recalled is not None or (self._input is not None and self.memory is not None)
 
     def recalled(self) -> Recalled | None:
         """What bears on the newest input of all that had left when it came: the same as long as its turn lasts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from sash.core.departed import Departed
@@ -10,11 +12,14 @@ from sash.core.digest import Digest
 WAITING = 1 << 25
 """Bytes that may have left without having been written up: a long log that is read at once asks for one digest only."""
 
+Read = Callable[[], msgspec.Raw]
+"""Reads what was written of a digest from where it is kept."""
+
 
 class Left:
     """A digest, or what was written of it, and what has left since."""
 
-    def __init__(self, written: msgspec.Raw | None = None) -> None:
+    def __init__(self, written: msgspec.Raw | Read | None = None) -> None:
         self._written = written
         self._digest = Digest() if written is None else None
         self._departed: list[Departed] = []
@@ -34,7 +39,7 @@ class Left:
 
     def _take(self) -> Digest:
         if self._written is not None:
-            self._digest, self._written = msgspec.json.decode(self._written, type=Digest), None
+            self._digest, self._written = msgspec.json.decode(self._read(), type=Digest), None
         assert self._digest is not None
         if self._departed:
             self._digest.take(self._departed)
@@ -44,8 +49,14 @@ class Left:
     def written(self) -> msgspec.Raw:
         """Its JSON."""
         if self._written is not None and not self._departed:
-            return self._written
+            return self._read()
         return msgspec.Raw(msgspec.json.encode(self._take()))
+
+    def _read(self) -> msgspec.Raw:
+        assert self._written is not None
+        if not isinstance(self._written, msgspec.Raw):
+            self._written = self._written()
+        return self._written
 
     def copy(self) -> Left:
         """What left, growing by itself from here."""

@@ -76,6 +76,10 @@ class LiveTurn(msgspec.Struct):
         """The message that started it."""
         return self.opening[0] if self.opening else self.steps[0][0]
 
+    def last(self) -> LiveMessage:
+        """Its newest message."""
+        return self.steps[-1][-1] if self.steps else self.opening[-1]
+
     def unseen(self) -> list[LiveMessage]:
         """Results that no request has shown the model yet: those after its last word."""
         return [live for live in self.steps[-1] if live.message.role != "assistant"] if self.steps else []

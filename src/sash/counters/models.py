@@ -8,7 +8,7 @@ The facts are in `models.json`, with the day they were gathered. Anybody can kno
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
@@ -84,10 +84,19 @@ def describe(
     a new model reads most likely as its forerunner. Limits are taken only from the model
     itself or one that this is an edition of: they change from one to the next.
     """
+    return _described(model, default_window) if not overrides else _looked_up(model, overrides, default_window)
+
+
+@lru_cache(maxsize=256)
+def _described(model: str, default_window: int) -> Model:
+    return _looked_up(model, {}, default_window)
+
+
+def _looked_up(model: str, overrides: Mapping[str, Limits], default_window: int) -> Model:
     name = canonical(model)
     known = _known()
     read_as = max((entry for entry in known.reading if name.startswith(entry)), key=len, default="")
-    limits, limits_of = _limits(name, {**known.limits, **_canonical(overrides or {})})
+    limits, limits_of = _limits(name, {**known.limits, **_canonical(overrides)})
     if limits is None:
         limits = Limits(window=default_window)
     if asks_for_long_window(model) and limits.window < _LONG_WINDOW:

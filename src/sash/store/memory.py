@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 
@@ -194,7 +194,7 @@ class MemoryStore(MemoryKeys, MemoryRuns):
         self._last_order += len(events)
         kept.frames += entry.frames
         if entry.checkpoint is not None:
-            kept.checkpoints[last] = entry.checkpoint
+            kept.checkpoints[last] = entry.checkpoint, entry.rest
             for seq in superfluous(kept.checkpoints, last):
                 del kept.checkpoints[seq]
         kept.postings += entry.postings
@@ -239,6 +239,12 @@ class MemoryStore(MemoryKeys, MemoryRuns):
         """All events of some turns, in the order of the log."""
         return (event for event in self.events(tenant, thread, shared=shared) if event.turn in turns)
 
+    def bodies(
+        self, tenant: str, thread: int, *, since: int = 0, until: int | None = None, shared: bool = False
+    ) -> Mapping[int, bytes]:
+        """The bytes of some events."""
+        return {event.seq: event.body for event in self.events(tenant, thread, since=since, until=until, shared=shared)}
+
     def last_seq(self, tenant: str, thread: int) -> int:
         """Number of the newest event."""
         return self.thread(tenant, thread).last_seq
@@ -264,7 +270,7 @@ class MemoryStore(MemoryKeys, MemoryRuns):
             frame = kept.frames[made - 1] if made else None
             if not kept.checkpoints or at is not None:
                 return Head(last_seq=last_seq, frame=frame)
-            seq, checkpoint = next(reversed(kept.checkpoints.items()))
+            seq, (checkpoint, _) = next(reversed(kept.checkpoints.items()))
             return Head(last_seq=last_seq, frame=frame, checkpoint=checkpoint, checkpoint_seq=seq)
 
     def checkpoints(self, tenant: str, thread: int, *, until: int, shared: bool = False) -> list[int]:
@@ -276,7 +282,13 @@ class MemoryStore(MemoryKeys, MemoryRuns):
         """The one that was written after this event."""
         with self._lock:
             kept = self._threads.get((tenant, thread)) or self._trunks.get((tenant, thread))
-            return None if kept is None else kept.checkpoints.get(seq)
+            return None if kept is None or seq not in kept.checkpoints else kept.checkpoints[seq][0]
+
+    def checkpoint_rest(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """What was written beside the one after this event."""
+        with self._lock:
+            kept = self._threads.get((tenant, thread)) or self._trunks.get((tenant, thread))
+            return None if kept is None or seq not in kept.checkpoints else kept.checkpoints[seq][1]
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """Body and words give way to a tombstone."""

@@ -9,7 +9,7 @@ used from many threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -107,6 +107,15 @@ class Store(Runs, Protocol):
     ) -> Iterator[Event]:
         """All events of some turns, in the order of the log."""
 
+    def bodies(
+        self, tenant: str, thread: int, *, since: int = 0, until: int | None = None, shared: bool = False
+    ) -> Mapping[int, bytes]:
+        """
+        The bytes of the events after number `since`, up to and with `until`, by their numbers.
+
+        All that is there, unlike `events` without a look at whether it is what was written.
+        """
+
     def last_seq(self, tenant: str, thread: int) -> int:
         """Number of the newest event, 0 before the first."""
 
@@ -124,6 +133,9 @@ class Store(Runs, Protocol):
 
     def checkpoint(self, tenant: str, thread: int, seq: int) -> bytes | None:
         """The one that was written after this event, where it is kept."""
+
+    def checkpoint_rest(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """What was written beside it, and is not needed to go on."""
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """The one update: body and words give way to a tombstone, and what was derived from them is dropped."""

@@ -102,12 +102,16 @@ INSERT INTO log (tenant, thread, seq, kind, wire, role, turn, tokens, exact, cou
 VALUES (:tenant, :thread, :seq, :kind, :wire, :role, :turn, :tokens, :exact, :counter, :at, :made_us,
     :checksum, :body, :text);
 
+-- name: bodies
+SELECT seq, body FROM log
+WHERE tenant = :tenant AND thread = :thread AND seq > :since AND seq <= :until ORDER BY seq;
+
 -- name: add_frame
 INSERT INTO frame (tenant, thread, number, after_seq, body) VALUES (:tenant, :thread, :number, :after_seq, :body);
 
 -- name: put_checkpoint
-INSERT INTO checkpoint (thread, tenant, after_seq, body) VALUES (:thread, :tenant, :after_seq, :body)
-ON CONFLICT (tenant, thread, after_seq) DO UPDATE SET body = excluded.body;
+INSERT INTO checkpoint (thread, tenant, after_seq, body, rest) VALUES (:thread, :tenant, :after_seq, :body, :rest)
+ON CONFLICT (tenant, thread, after_seq) DO UPDATE SET body = excluded.body, rest = excluded.rest;
 
 -- name: drop_checkpoint
 DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
@@ -140,6 +144,9 @@ SELECT after_seq, body FROM checkpoint WHERE tenant = :tenant AND thread = :thre
 
 -- name: checkpoint
 SELECT body FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
+
+-- name: checkpoint_rest
+SELECT rest FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
 
 -- name: checkpoints
 SELECT after_seq FROM checkpoint

@@ -68,6 +68,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The frames that the events lead to."""
     checkpoint: bytes | None = None
     """The fold's state after the last event; of the older ones some stay, the further back the fewer."""
+    rest: bytes = b""
+    """What of that state is not needed to go on, and may be asked for later."""
     postings: tuple[Posting, ...] = ()
     covered: int | None = None
     """From now on the summary covers the turns before this number; None: as before."""

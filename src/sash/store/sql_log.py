@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from heapq import merge
 from typing import Any
 
@@ -102,7 +102,7 @@ class SqlLog(Transactions):
             assert frame.after_seq <= last_seq, "a frame is made after an event that is there"
             run.run("add_frame", **at, number=frame.number, after_seq=frame.after_seq, body=frame.body)
         if entry.checkpoint is not None:
-            run.run("put_checkpoint", **at, after_seq=last_seq, body=entry.checkpoint)
+            run.run("put_checkpoint", **at, after_seq=last_seq, body=entry.checkpoint, rest=entry.rest)
             kept = [seq for (seq,) in run.rows("checkpoints", **at, until=last_seq)]
             for seq in superfluous(kept, last_seq):
                 run.run("drop_checkpoint", **at, after_seq=seq)
@@ -155,6 +155,21 @@ class SqlLog(Transactions):
             for turn in sorted(set(turns))
         ]
         return _merged(wanted)
+
+    def bodies(
+        self, tenant: str, thread: int, *, since: int = 0, until: int | None = None, shared: bool = False
+    ) -> Mapping[int, bytes]:
+        """The bytes of some events, in one go: this is most of what opening a thread costs."""
+        tenant_name(tenant)
+        asked = {"thread": thread, "since": since, "until": LAST if until is None else until}
+
+        def work(run: Running) -> Mapping[int, bytes]:
+            found: dict[int, bytes] = dict(run.rows("bodies", tenant=tenant, **asked))  # type: ignore[arg-type]  # pairs
+            if not found:
+                end_of(run, tenant, thread, shared=shared)
+            return found
+
+        return self._read(tenant, work)
 
     def _pages(
         self, statement: str, tenant: str, thread: int, since: int, values: dict[str, Any], *, shared: bool
@@ -246,6 +261,12 @@ class SqlLog(Transactions):
         """The one that was written after this event."""
         tenant_name(tenant)
         found = self._ask("checkpoint", tenant=tenant, thread=thread, after_seq=seq)
+        return bytes(found[0][0]) if found else None
+
+    def checkpoint_rest(self, tenant: str, thread: int, seq: int) -> bytes | None:
+        """What was written beside the one after this event."""
+        tenant_name(tenant)
+        found = self._ask("checkpoint_rest", tenant=tenant, thread=thread, after_seq=seq)
         return bytes(found[0][0]) if found else None
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:

@@ -8,6 +8,7 @@ from sash.errors import NotFound
 from sash.store import Entry, FrameRow, Share, ThreadRow
 from sash.thread.log import Segment
 from sash.thread.origin import Origin
+from sash.thread.saved import written
 from sash.thread.tail import Tail
 
 
@@ -31,6 +32,7 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
     row = store.create(log.tenant, name, made, shares=shares)
     frame = replay.window.frame
     frames = (FrameRow(number=frame.number, after_seq=at, body=msgspec.json.encode(frame)),) if frame.number else ()
-    entry = Entry(events=(), frames=frames, checkpoint=msgspec.json.encode(replay.checkpoint()))
+    body, rest = written(replay.checkpoint(), replay.window.seal())
+    entry = Entry(events=(), frames=frames, checkpoint=body, rest=rest)
     store.append(log.tenant, row.id, entry, expected_seq=at)
     return store.thread(log.tenant, row.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
@@ -14,6 +14,9 @@ from sash.core.message import Message
 from sash.errors import NotFound
 from sash.store import Found, Matching, Posting, Store
 from sash.wire import read_list
+
+APART = 4
+"""Events between two messages that are read together."""
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -122,13 +125,23 @@ class Log:
                 if not shared or segment.within(posting.seq - 1, posting.seq):
                     yield posting
 
-    def messages(self, positions: Iterable[int]) -> dict[int, Message]:
+    def messages(self, positions: Collection[int]) -> dict[int, Message]:
         """The messages at these positions of the log."""
-        found: dict[int, Message] = {}
-        # Positions that follow one another are read in one go.
-        for _, run in groupby(enumerate(sorted(positions)), key=lambda pair: pair[1] - pair[0]):
-            places = [position for _, position in run]
-            found.update(messages_of(self.events(since=places[0], until=places[-1] + 1)))
+        found: list[Event] = []
+        for since, until in _stretches(positions):
+            found += self.events(since=since, until=until)
+        wanted = set(positions)
+        return messages_of(event for event in found if event.seq - 1 in wanted)
+
+    def bodies(self, positions: Collection[int]) -> dict[int, bytes]:
+        """The bytes of the events around these positions, by their numbers; not tested, unlike messages are."""
+        found: dict[int, bytes] = {}
+        for since, until in _stretches(positions):
+            for segment in self.segments:
+                part = segment.within(since, until)
+                if part is not None:
+                    shared = self._shares(segment)
+                    found |= self.store.bodies(self.tenant, segment.thread, since=part[0], until=part[1], shared=shared)
         return found
 
     def search(self, text: str, *, limit: int, match: Matching) -> tuple[Found, ...]:
@@ -153,7 +166,20 @@ class Log:
         return next(segment.thread for segment in self.segments if segment.within(seq - 1, seq))
 
 
-def messages_of(events: Iterable[Event]) -> Mapping[int, Message]:
+def _stretches(positions: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Where positions lie close together they are read in one go: between messages stand other, small events."""
+    ordered = sorted(positions)
+    if ordered and ordered[-1] - ordered[0] < APART * len(ordered):
+        yield ordered[0], ordered[-1] + 1
+        return
+    first = 0
+    for place, position in enumerate(ordered):
+        if place + 1 == len(ordered) or ordered[place + 1] - position > APART:
+            yield ordered[first], position + 1
+            first = place + 1
+
+
+def messages_of(events: Iterable[Event]) -> dict[int, Message]:
     """The messages among some events, by their positions; those of one wire are read together."""
     found: dict[int, Message] = {}
     said = [event for event in events if event.kind == "message"]

@@ -74,11 +74,11 @@ def thread_of(store: Store, row: ThreadRow, *, wire: str = "openai-chat", owned:
 
 
 def _created(store: Store, tenant: str, name: str, change: Change) -> ThreadRow:
-    origin = Origin(setup=change.of(Setup()))
+    setup = change.of(Setup())
     # Counting for a model that is not known, or by a counter that is not there, fails here and not at the first append.
-    origin.setup.choice()
+    setup.choice()
     try:
-        return store.create(tenant, name, msgspec.json.encode(origin))
+        return store.create(tenant, name, msgspec.json.encode(Origin.of(setup)))
     except ThreadExists:
         row = store.find(tenant, name)
         assert row is not None

@@ -12,9 +12,19 @@ from sash.window import Setup
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """What a thread was created with."""
 
-    setup: Setup
+    setup: msgspec.Raw
+    """Its JSON: it is needed only where the log is folded from its first event on."""
     segments: tuple[Segment, ...] = ()
     """The stretches of other threads that its log begins with."""
+
+    @classmethod
+    def of(cls, setup: Setup) -> Origin:
+        """The origin of a thread that begins by itself."""
+        return cls(setup=msgspec.Raw(msgspec.json.encode(setup)))
+
+    def first_setup(self) -> Setup:
+        """The setup that its first event was folded with."""
+        return msgspec.json.decode(self.setup, type=Setup)
 
 
 def origin_of(store: Store, row: ThreadRow) -> Origin:

@@ -17,30 +17,17 @@ from sash.core.frame import Frame
 from sash.core.live import LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
-from sash.core.state import FoldState, Lookup
 from sash.core.summary import Summary
 from sash.core.turn import title_of
 from sash.thread.acts import Change, Compacted, Overflowed, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
 from sash.thread.recollection import StoredMemory
-from sash.window import Setup, Window
-
-VERSION = 2
-"""Of what a checkpoint holds. One of another version is put aside, and the log is folded again."""
+from sash.thread.saved import Checkpoint, Saved
+from sash.window import Unseal, Window
 
 TurnLookup = Callable[[int], Iterable[Event]]
 """The messages of a turn of the log."""
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a thread that must survive a restart and that its log says only in many words."""
-
-    version: int = VERSION
-    setup: Setup
-    counter: str
-    fold: FoldState
-    calibration: Calibration = Calibration()
 
 
 class Replay:
@@ -53,10 +40,13 @@ class Replay:
         self._turn = turn
 
     @classmethod
-    def resumed(cls, checkpoint: Checkpoint, lookup: Lookup, turn: TurnLookup, memory: StoredMemory) -> Replay:
+    def resumed(cls, saved: Saved, said: Unseal, turn: TurnLookup, memory: StoredMemory) -> Replay:
         """The thread as it stood at a checkpoint."""
-        replay = cls(Window.resumed(checkpoint.setup, checkpoint.fold, lookup), turn, memory)
+        checkpoint = saved.checkpoint
+        replay = cls(Window.resumed(checkpoint.setup, checkpoint.fold, said.messages), turn, memory)
         replay.calibration = checkpoint.calibration
+        if saved.seal is not None:
+            replay.window.unseal(saved.seal, said)
         return replay
 
     def checkpoint(self) -> Checkpoint:

@@ -14,12 +14,15 @@ import msgspec
 from sash.core.event import Event, Kind
 from sash.core.fold import Fold
 from sash.core.frame import Frame
+from sash.core.left import Left
 from sash.errors import Conflict
 from sash.store import Appended, Entry, FrameRow, Key, Posting
 from sash.thread.edits import DECIDING, EDITS, Edits, edits_of
 from sash.thread.log import Log, messages_of
 from sash.thread.recollection import StoredMemory
-from sash.thread.replay import VERSION, Checkpoint, Replay
+from sash.thread.replay import Replay
+from sash.thread.said import Said
+from sash.thread.saved import Saved, read, read_digest, written
 from sash.window import Setup, Window
 
 CHECKPOINT_EVERY = 128
@@ -61,11 +64,12 @@ class Written(msgspec.Struct, frozen=True):
 class Tail:
     """The newest state of a thread that a handle knows of."""
 
-    def __init__(self, log: Log, origin: Setup) -> None:
+    def __init__(self, log: Log, origin: Callable[[], Setup]) -> None:
         self.log, self.memory = log, StoredMemory(log)
         self.moved = False
         """Somebody else has said something since this handle last did."""
         self.origin = origin
+        """Reads the setup that the thread began with."""
         self._replay: Replay | None = None
         self._seq = 0
         self._checkpointed = 0
@@ -110,7 +114,7 @@ class Tail:
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
         near = None if anew else self._nearest(LAST if until is None else until, deciding, edits)
-        seq, replay = near or (0, Replay(Window(self.origin), self.log.turn, self.memory))
+        seq, replay = near or (0, Replay(Window(self.origin()), self.log.turn, self.memory))
         for event in self.log.events(since=seq, until=until):
             if edits.stands(event):
                 replay.apply(event, edits)
@@ -128,8 +132,8 @@ class Tail:
         """The newest checkpoint up to an event that is still what folding gives, and the thread as it stood there."""
         for thread, seq in self.log.checkpoints(until=until):
             if edits.upto(seq) == edits_of(event for event in deciding if event.seq <= seq):
-                checkpoint = _decoded(self.log.store.checkpoint(self.log.tenant, thread, seq))
-                replay = None if checkpoint is None else self._from(checkpoint)
+                saved = read(self.log.store.checkpoint(self.log.tenant, thread, seq))
+                replay = None if saved is None else self._from(saved, thread, seq)
                 if replay is not None:
                     return seq, replay
         return None
@@ -139,8 +143,8 @@ class Tail:
         head = self.log.store.head(self.log.tenant, self.log.thread)
         if known and head.last_seq > known:
             self._note(self.log.events(since=known, until=head.last_seq, kinds=MOVES))
-        checkpoint = _decoded(head.checkpoint)
-        replay = None if checkpoint is None else self._resumed(checkpoint, head.checkpoint_seq, head.last_seq)
+        saved = read(head.checkpoint)
+        replay = None if saved is None else self._resumed(saved, head.checkpoint_seq, head.last_seq)
         if replay is None:
             replay, _ = self.folded(until=head.last_seq)
             if head.frame is not None:
@@ -151,21 +155,28 @@ class Tail:
         self._checkpointed = head.checkpoint_seq
         return replay
 
-    def _resumed(self, checkpoint: Checkpoint, seq: int, last: int) -> Replay | None:
+    def _resumed(self, saved: Saved, seq: int, last: int) -> Replay | None:
         """The thread from a checkpoint on; None where that is no help."""
-        news = list(self.log.events(since=seq, until=last))
+        news = list(self.log.events(since=seq, until=last)) if last > seq else []
         if any(event.kind in EDITS for event in news):
             return None
-        replay = self._from(checkpoint)
+        replay = self._from(saved, self.log.thread, seq)
         if replay is not None:
             _applied(replay, news, edits_of(news), seq)
         return replay
 
-    def _from(self, checkpoint: Checkpoint) -> Replay | None:
+    def _from(self, saved: Saved, thread: int, seq: int) -> Replay | None:
         """The thread as it stood at a checkpoint; None where it was counted in another way than it would be now."""
-        messages = self.log.messages(checkpoint.fold.positions())
-        replay = Replay.resumed(checkpoint, messages.__getitem__, self.log.turn, self.memory)
-        return replay if replay.counted_by() == checkpoint.counter else None
+        replay = Replay.resumed(saved, Said(self.log, saved.seal), self.log.turn, self.memory)
+        if replay.counted_by() != saved.checkpoint.counter:
+            return None
+        replay.window.fold.left = Left(lambda: self._digest(thread, seq))
+        return replay
+
+    def _digest(self, thread: int, seq: int) -> msgspec.Raw:
+        """The digest of what had left at a checkpoint; folded again, where others have gone on and dropped it since."""
+        stored = read_digest(self.log.store.checkpoint_rest(self.log.tenant, thread, seq))
+        return self.folded(until=seq, anew=True)[0].window.fold.left.written() if stored is None else stored
 
     def _note(self, news: Iterable[Event]) -> None:
         self.moved = self.moved or any(event.kind in MOVES for event in news)
@@ -210,10 +221,12 @@ class Tail:
             FrameRow(number=frame.number, after_seq=after, body=msgspec.json.encode(frame))
             for after, frame in draft.frames
         )
+        body, rest = written(replay.checkpoint(), replay.window.seal()) if state else (None, b"")
         entry = Entry(
             events=draft.events,
             frames=frames,
-            checkpoint=msgspec.json.encode(replay.checkpoint()) if state else None,
+            checkpoint=body,
+            rest=rest,
             postings=draft.postings,
             covered=draft.covered,
             ahead=self._ahead(replay.window.fold),
@@ -246,14 +259,3 @@ def _applied(replay: Replay, events: Iterable[Event], edits: Edits, seq: int) ->
         replay.apply(event, edits, message=messages.get(event.seq - 1))
         seq = event.seq
     return seq
-
-
-def _decoded(body: bytes | None) -> Checkpoint | None:
-    """A checkpoint that this version wrote; any other is no help."""
-    if body is None:
-        return None
-    try:
-        checkpoint = msgspec.json.decode(body, type=Checkpoint)
-    except msgspec.DecodeError:
-        return None
-    return checkpoint if checkpoint.version == VERSION else None

@@ -81,7 +81,7 @@ class Thread:
         self.before_slide: BeforeSlide | None = None
         """May veto a slide that could wait."""
         self._log, self._origin, self._owned = log, origin, owned
-        self._tail = Tail(log, origin.setup)
+        self._tail = Tail(log, origin.first_setup)
         self._lock = RLock()
         self.worker: Summaries | None = None
         """Writes summaries beside it, where a summarizer was given."""

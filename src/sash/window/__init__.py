@@ -4,7 +4,20 @@ from sash.window.context import Context
 from sash.window.excerpt import excerpt, text_of
 from sash.window.prepared import Prepared
 from sash.window.report import Report
+from sash.window.seal import Seal, Unseal, checksum
 from sash.window.setup import Setup, system_prompt
 from sash.window.window import Window
 
-__all__ = ["Context", "Prepared", "Report", "Setup", "Window", "excerpt", "system_prompt", "text_of"]
+__all__ = [
+    "Context",
+    "Prepared",
+    "Report",
+    "Seal",
+    "Setup",
+    "Unseal",
+    "Window",
+    "checksum",
+    "excerpt",
+    "system_prompt",
+    "text_of",
+]

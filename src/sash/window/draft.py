@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from sash.core.fold import Fold
 from sash.core.frame import Frame
+from sash.core.kept import KeptMessage
 from sash.core.live import LiveMessage
 from sash.core.message import Message
-from sash.core.request import OURS, GrowingTurns, Shown
+from sash.core.request import OURS, GrowingTurns, Shown, said_by_sash
 from sash.core.size import Size
 from sash.core.tokens import Counter, TokenCount
 from sash.window.report import shortened_of
+from sash.window.seal import Finished, Remade, Seal, Unseal, checksum
 from sash.wire import Preparing, Repair, stands_apart, wire_named
 
 
@@ -40,6 +43,8 @@ class Draft:
         """Handles of what is shown in part."""
         self.mended: list[int] = []
         """Positions of messages that held a lone surrogate."""
+        self.sealed: tuple[Seal, Finished] | None = None
+        """What a restart found finished: it stands right after the head."""
         self._led = True
         """Only system prompts that stand apart have been sent so far."""
         self._by_frame = {short.handle for short in frame.shortened}
@@ -54,17 +59,19 @@ class Draft:
         twin.shortened, twin.mended = self.shortened[:], self.mended[:]
         return twin
 
-    def take(self, shown: Sequence[Shown]) -> None:
-        """More at its end."""
+    def take(self, shown: Sequence[Shown], *, counted: bool = False) -> None:
+        """More at its end; where it was counted before, it is not counted again."""
         if not shown:
             return
         self.given += shown
         self.preparing.take([message for message, _ in shown])
-        places = self._places
         for _, live in shown:
-            if live is not None and (live.message.edited or live.position in places):
+            if live is not None and self._is_marked(live):
                 self._note(live)
-        self._count()
+        self._count(counted=counted)
+
+    def _is_marked(self, live: LiveMessage) -> bool:
+        return live.message.edited or live.position in self._places
 
     def finished(self) -> Draft:
         """The draft as it would be sent: itself, or a copy where calls are open at its end."""
@@ -78,7 +85,80 @@ class Draft:
     def positions(self) -> list[int]:
         """Where in the log each message comes from, also where another wire has changed its form; -1: sash wrote it."""
         lives = (self.given[place][1] for place in self.preparing.places)
-        return [OURS if live is None else live.position for live in lives]
+        own = [OURS if live is None else live.position for live in lives]
+        return own if self.sealed is None else [*own[: self.head], *self.sealed[1].positions, *own[self.head :]]
+
+    def all_written(self) -> list[bytes]:
+        """The JSON of each message that is sent, as of now."""
+        own = self.written[:]
+        return own if self.sealed is None else [*own[: self.head], *self.sealed[1].written, *own[self.head :]]
+
+    def all_sent(self) -> Callable[[], list[tuple[Message, int]]]:
+        """What is sent, as of now; what a restart found finished is read when somebody asks."""
+        own, head, sealed = self.sent[:], self.head, self.sealed
+        return lambda: own if sealed is None else [*own[:head], *sealed[1].sent, *own[head:]]
+
+    def seal(self, fold: Fold) -> Seal | None:
+        """What a restart needs to go on from here; None where something had to be repaired, or a call is open."""
+        passed = self.preparing.passed()
+        new = self.given[self.head :]
+        if passed is None or [message for message, _ in self.sent] != [message for message, _ in self.given]:
+            return None
+        before = () if self.sealed is None else self.sealed[0].positions
+        remade: list[Remade] = []
+        whole: list[bytes] = []
+        for place, ((message, live), written) in enumerate(zip(new, self.written[self.head :], strict=True)):
+            if live is None:
+                told = [turn for turn, text in fold.standing.steps.items() if message == said_by_sash(text)]
+                remade += [Remade(len(before) + place, turn=turn) for turn in told[:1]]
+            elif written is message.source and message is live.message and not self._is_marked(live):
+                whole.append(written)
+            else:
+                unsigned = live.position in self.turns.unsigned
+                remade.append(Remade(len(before) + place, KeptMessage.of(live), unsigned=unsigned))
+        if len(remade) + len(whole) != len(new):
+            return None
+        positions = [OURS if live is None else live.position for _, live in new]
+        return Seal(
+            wire=self.wire.NAME,
+            positions=(*before, *positions),
+            remade=(*(() if self.sealed is None else self.sealed[0].remade), *remade),
+            checksum=checksum(whole, 0 if self.sealed is None else self.sealed[0].checksum),
+            tokens=self.tokens,
+            exact=self.exact,
+            size=self.size,
+            passed=passed,
+            reached=self.turns.reached(fold),
+        )
+
+    def go_on(self, seal: Seal, fold: Fold, log: Unseal) -> bool:
+        """Goes on, after its head, from what was sealed; False where the log does not have that any more."""
+        bodies = log.bodies(seal)
+        if bodies is None:
+            return False
+        written = list(bodies)
+        self.turns = GrowingTurns.resumed(fold.frame, seal.reached)
+        kept = [one.kept for one in seal.remade if one.kept is not None]
+        came = iter(log.messages([one.position for one in kept]) if kept else ())
+        for one in seal.remade:
+            if one.kept is None:
+                message: Message | None = said_by_sash(fold.step_text(one.turn))
+            else:
+                live = one.kept.live(next(came))
+                message = self.turns.shows(live, unsigned=one.unsigned)
+                if self._is_marked(live):
+                    self._note(live)
+            assert message is not None
+            written.insert(one.place, self.wire.write_message(message))
+        self.sealed = seal, Finished(self.wire.NAME, seal.positions, written)
+        self.preparing.go_on(seal.passed)
+        self.tokens, self.exact, self.size, self._led = seal.tokens, seal.exact, seal.size, False
+        return True
+
+    def _add(self, tokens: int, counted: Size | TokenCount) -> None:
+        self.tokens += tokens
+        if not counted.exact:
+            self.exact = False
 
     def told(self, repairs: Iterable[Repair]) -> Iterator[Repair]:
         """Repairs told of the log, not of what was put together."""
@@ -91,20 +171,19 @@ class Draft:
             self.mended.append(live.position)
         self.shortened += shortened_of(live, self._by_frame)
 
-    def _count(self) -> None:
+    def _count(self, *, counted: bool = False) -> None:
         """Counts and writes what stands for good: what was counted when it entered is not counted again."""
         messages, places = self.preparing.messages, self.preparing.places
         write, all_given, sent, all_written = self.wire.write_message, self.given, self.sent, self.written
         for number in range(len(sent), len(messages)):
             message, (given, live) = messages[number], all_given[places[number]]
-            if live is not None and message is live.message and not message.edited:
-                counted: Size | TokenCount = live.size
-                self.tokens += live.size.tokens
+            if counted:
+                pass
+            elif live is not None and message is live.message and not message.edited:
+                self._add(live.size.tokens, live.size)
             else:
-                counted = self.counter.message(message)
-                self.tokens += counted.value
-            if not counted.exact:
-                self.exact = False
+                taken = self.counter.message(message)
+                self._add(taken.value, taken)
             sent.append((message, live.position if live is not None and message is given else OURS))
             if self._led:
                 self._led = stands_apart(message, self.wire)

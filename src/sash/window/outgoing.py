@@ -21,6 +21,7 @@ from sash.window.draft import Draft
 from sash.window.prepared import Made, Prepared
 from sash.window.prompt import flat_prompt
 from sash.window.report import Moment, Report, cut_sources, mended, report_of, shortened_of
+from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
 from sash.wire import Repair, carry_tools, wire_named, write_fields
 from sash.wire.alternate import alternated
@@ -71,6 +72,8 @@ class Outgoing:
 
     def __init__(self, setup: Setup, counter: Counter, wire: str) -> None:
         self.setup, self.counter, self.wire = setup, counter, wire
+        self._sealed: tuple[Seal, Frame, Unseal] | None = None
+        """What a restart found finished, and the frame that it stands under."""
         self._head: _Head | None = None
         self._settled: Settled | None = None
         self._tools: TokenCount | None = None
@@ -90,6 +93,21 @@ class Outgoing:
         twin._tip = self._tip.copy() if self._tip is not None else None  # its own kind
         return twin
 
+    def go_on(self, seal: Seal, frame: Frame, log: Unseal) -> None:
+        """Let requests grow from what was sealed under this frame."""
+        self._sealed = seal, frame, log
+
+    def seal(self, fold: Fold) -> Seal | None:
+        """What a restart needs to go on from this request; None where something had to be repaired."""
+        sources = self.settled(fold).sources
+        current = fold.newest
+        if current is None or fold.placing.calls_open:
+            return None
+        accompanied = fold.recalls or bool(new_facts(fold)) or not all(source.stable for source in sources)
+        base = self._based(fold, sources, accompanied)
+        base.take(base.turns.grown(fold, before=current if accompanied else None))
+        return base.seal(fold)
+
     def prepared(self, fold: Fold) -> Prepared:
         """The request as this fold has it."""
         settled = self.settled(fold)
@@ -100,19 +118,24 @@ class Outgoing:
         moment, history = Moment.of(fold), fold.total
         beside = self.beside(fold)
         tools, lost = self._carried, self._lost
-        sent, written = draft.sent[:], draft.written[:]
+        sent, written = draft.all_sent(), draft.all_written()
         said, size = TokenCount(draft.tokens, draft.exact), draft.size
+        changed: list[tuple[Message, int]] | None = None
         if self.setup.policy.alternate and self.wire == "openai-chat":
-            sent, written = self._alternated(sent), []
-            said = total(self.counter.message(message) for message, _ in sent)
+            changed = self._alternated(sent())
+            said = total(self.counter.message(message) for message, _ in changed)
         if self.setup.policy.breakpoints and self.wire == "anthropic":
-            marked = place_breakpoints([message for message, _ in sent], tools, head=draft.head)
-            sent = [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
-            written = []
+            marked = place_breakpoints([message for message, _ in sent()], tools, head=draft.head)
+            changed = [_known(message, entry) for message, entry in zip(marked, sent(), strict=True)]
         shortened, lone, repaired = draft.shortened[:], draft.mended[:], draft.preparing.repairs()
 
         def fields() -> dict[str, bytes]:
-            return write_fields([message for message, _ in sent], tools, self.wire, written=written)
+            if changed is not None:
+                return write_fields([message for message, _ in changed], tools, self.wire)
+            # What a restart found finished need not be read again: only what leads could stand apart.
+            known = draft.sealed is not None and len(written) > draft.head + 1
+            leading = draft.sent[: draft.head] if known else sent()
+            return write_fields([message for message, _ in leading], tools, self.wire, written=written)
 
         def report() -> Report:
             cut = cut_sources(self.setup.sources, settled.sources)
@@ -124,11 +147,13 @@ class Outgoing:
         tokens = total((said, self._beside_messages()))
 
         def positions() -> list[int]:
-            found = draft.positions()[: len(sent)]
-            # Merged messages come from several places.
-            return found if len(found) == len(sent) else [position for _, position in sent]
+            if changed is not None and len(changed) != len(written):
+                # Merged messages come from several places.
+                return [position for _, position in changed]
+            return draft.positions()[: len(written)]
 
-        made = Made(wire=self.wire, fold=fold, sent=sent, positions=positions, tokens=tokens, size=size)
+        told = sent if changed is None else lambda: changed
+        made = Made(wire=self.wire, fold=fold, sent=told, positions=positions, tokens=tokens, size=size)
         return Prepared(made, fields, report)
 
     def settled(self, fold: Fold) -> Settled:
@@ -190,12 +215,9 @@ class Outgoing:
 
     def _drafted(self, fold: Fold, sources: Sequence[Source]) -> Draft:
         """The draft of this request: the last one, grown, wherever that can be."""
-        current = next(reversed(fold.turns), None)
+        current = fold.newest
         beside = beside_of(fold, sources=sources) if current is not None else None
-        base = self._base
-        if base is None or not base.turns.stands(fold) or (beside is not None and base.turns.turn == current):
-            base = self._base = self._started(fold, sources)
-            self._tip = None
+        base = self._based(fold, sources, beside is not None)
         if fold.placing.calls_open and any(turn != current for turn in fold.placing.waiting):
             # An earlier turn will still grow, before what stands after it now: this draft is for this request only.
             base = base.copy()
@@ -215,10 +237,27 @@ class Outgoing:
         tip.take(tip.turns.grown(fold))
         return tip
 
-    def _started(self, fold: Fold, sources: Sequence[Source]) -> Draft:
+    def _based(self, fold: Fold, sources: Sequence[Source], accompanied: bool) -> Draft:
+        """The request so far; without its current turn, where something stands beside that."""
+        base = self._base
+        if base is None or not base.turns.stands(fold) or (accompanied and base.turns.turn == fold.newest):
+            base = self._base = self._started(fold, sources, accompanied)
+            self._tip = None
+        return base
+
+    def _started(self, fold: Fold, sources: Sequence[Source], accompanied: bool) -> Draft:
+        if self._sealed is not None:
+            (seal, frame, log), self._sealed = self._sealed, None
+            if frame is fold.frame and not (accompanied and seal.reached.turn == fold.newest):
+                draft = self._headed(fold, sources, counted=True)
+                if draft.go_on(seal, fold, log):
+                    return draft
+        return self._headed(fold, sources)
+
+    def _headed(self, fold: Fold, sources: Sequence[Source], *, counted: bool = False) -> Draft:
         draft = Draft(fold.frame, self.wire, self.counter)
-        draft.take([(message, None) for message in self.setup.system])
-        draft.take(head_of(fold, sources=sources))
+        whole = [*((message, None) for message in self.setup.system), *head_of(fold, sources=sources)]
+        draft.take(whole, counted=counted)
         draft.head = len(draft.given)
         return draft
 
@@ -260,7 +299,7 @@ class Outgoing:
             turns_out=(*told.turns_out, *(number for number in fold.turns if number not in turns)),
         )
         fields = {"prompt": msgspec.json.encode(prompt)}
-        made = Made(wire=self.wire, fold=fold, sent=(), tokens=self.counter.text(prompt), size=len(fields["prompt"]))
+        made = Made(wire=self.wire, fold=fold, sent=tuple, tokens=self.counter.text(prompt), size=len(fields["prompt"]))
         return Prepared(made, lambda: fields, lambda: report)
 
 

@@ -23,7 +23,7 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
     wire: str
     fold: Fold
-    sent: Sequence[tuple[Message, int]]
+    sent: Callable[[], Sequence[tuple[Message, int]]]
     positions: Callable[[], Sequence[int]] = tuple
     tokens: TokenCount
     size: int
@@ -42,10 +42,13 @@ class Prepared:
         self.wire = made.wire
         self.fold = made.fold
         """What it was made from."""
-        self.sent = made.sent
-        """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
         self.tokens = made.tokens
         """What the request takes: system prompt, tools, and all that is sent of the history."""
+
+    @cached_property
+    def sent(self) -> Sequence[tuple[Message, int]]:
+        """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
+        return self.made.sent()
 
     @cached_property
     def positions(self) -> Sequence[int]:

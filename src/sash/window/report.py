@@ -64,10 +64,10 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
         """What is so at this moment."""
         return cls(
             frame=fold.frame,
-            turns=tuple(fold.turns),
+            turns=fold.numbers,
             evicted=fold.past.evicted,
             gone=len(fold.past.evicted),
-            whole_tokens=sum([turn.whole_tokens for turn in fold.turns.values()]),
+            whole_tokens=fold.whole_tokens,
             history=fold.total,
             factor=fold.factor,
             beyond=fold.beyond,

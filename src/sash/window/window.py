@@ -14,20 +14,23 @@ import msgspec
 from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
 from sash.core.frame import Frame
+from sash.core.kept import Lookup
 from sash.core.message import Message
 from sash.core.past import Past
 from sash.core.policy import Limits
 from sash.core.pressure import Pressure, pressure_of
 from sash.core.recall import Archive
 from sash.core.size import Size, size_of
-from sash.core.state import FoldState, Lookup
+from sash.core.state import FoldState
 from sash.core.tokens import Counter, TokenCount
 from sash.counters import Choice
 from sash.errors import BodyTooLarge, WindowOverflow
 from sash.window.context import Context
 from sash.window.outgoing import Outgoing
 from sash.window.prepared import Prepared
+from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
+from sash.wire import WIRES
 
 LEAST_STEP = 0.75
 """Of what history takes: so far it goes down at least when a provider refuses it."""
@@ -57,6 +60,23 @@ class Window:
         limits = setup.limits(choice, setup.fixed(choice.counter, listed))
         fold = Fold.resumed(state, setup.policy, limits, choice.counter, lookup)
         return cls(setup, choice=choice, fold=fold)
+
+    def unseal(self, seal: Seal, log: Unseal) -> None:
+        """Let requests grow from what was sealed with its state."""
+        outgoing = self.outgoing(seal.wire)
+        outgoing.go_on(seal, self.fold.frame, log)
+
+    def seal(self) -> Seal | None:
+        """What a restart needs to go on from the request at this point; None where that could not be sent as it is."""
+        wire = self._spoken_on()
+        return self.outgoing(wire).seal(self.fold) if wire in WIRES and wire != "flat" else None
+
+    def _spoken_on(self) -> str:
+        """The wire of the newest message."""
+        if self.fold.resting is not None:
+            return next(iter(self._outgoing), "")
+        newest = next(reversed(self.fold.turns.values()), None)
+        return "" if newest is None else newest.last().message.wire
 
     def copy(self) -> Window:
         """A window that goes on by itself from here."""

@@ -3,7 +3,7 @@
 from sash.wire.carry_over import Carried, carry_each, carry_over
 from sash.wire.check import Problem, check
 from sash.wire.conversation import Conversation, Repair, Tool
-from sash.wire.prepare import Preparing, Sent, prepare
+from sash.wire.prepare import Passed, Preparing, Sent, prepare
 from sash.wire.read import Body, model_of, read, read_list, read_tools, take_apart
 from sash.wire.registry import WIRES, Wire, wire_named
 from sash.wire.repair import Repaired, repair
@@ -15,6 +15,7 @@ __all__ = [
     "Body",
     "Carried",
     "Conversation",
+    "Passed",
     "Preparing",
     "Problem",
     "Repair",

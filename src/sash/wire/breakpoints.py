@@ -14,6 +14,7 @@ import msgspec
 from sash.core.message import Message, Thinking
 from sash.wire import anthropic, json_text
 from sash.wire.conversation import Tool
+from sash.wire.write import stands_apart
 
 _MARK = msgspec.Raw(b'{"type":"ephemeral"}')
 
@@ -32,7 +33,7 @@ def _marked(message: Message) -> Message:
     """The message with a breakpoint on its last block; itself, where none may stand there."""
     if not message.blocks or type(message.blocks[-1]) is Thinking:
         return message
-    if message.role == "system":
+    if stands_apart(message, anthropic):
         source = _marked_content(anthropic.write_system(message))
     else:
         fields = json_text.fields(anthropic.write_message(message))

@@ -161,7 +161,7 @@ def object_of(fields: Mapping[str, bytes | msgspec.Raw]) -> bytes:
 
 def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
     """A list from its items."""
-    return b"[" + b",".join(map(bytes, items)) + b"]"
+    return b"[%b]" % b",".join(items)
 
 
 def mend_surrogates(text: bytes) -> bytes:

@@ -26,6 +26,17 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     repairs: tuple[Repair, ...] = ()
 
 
+class Passed(msgspec.Struct, frozen=True, array_like=True):
+    """
+    What has to be known of messages that were sent just as they were given, so that a request can grow from there.
+
+    Every call in them has its result, so that these ids are all that what comes next could clash with.
+    """
+
+    calls: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+
+
 def prepare(messages: Iterable[Message], wire: str) -> Sent:
     """
     The messages as this wire's provider takes them: in its shape, repaired, checked.
@@ -90,6 +101,22 @@ class Preparing:
     def settled(self) -> bool:
         """Whether all of it stands for good: no call waits for its result at the end."""
         return self._run is None and self._settled == len(self.mending.sent) and not self.mending.open
+
+    def passed(self) -> Passed | None:
+        """What was prepared, where all of it stands for good and nothing had to be changed; else None."""
+        mending, checking = self.mending, self.checking
+        same = checking.ids == mending.ids.keys() and checking.items == self.items
+        if not (self.settled and self._spoken and same) or self.repairs() or mending.unseen or checking.problems():
+            return None
+        return Passed(tuple(mending.ids), tuple(sorted(self.items)))
+
+    def go_on(self, passed: Passed) -> None:
+        """Go on after messages that have passed."""
+        self._spoken = self.mending.started = self.checking.spoken = True
+        self.items.update(passed.items)
+        self.checking.items.update(passed.items)
+        self.checking.ids.update(passed.calls)
+        self.mending.ids.update(dict.fromkeys(passed.calls, 1))
 
     def sent(self) -> Sent:
         """What would be sent now; it can go on growing afterwards."""

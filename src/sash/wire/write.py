@@ -31,14 +31,15 @@ def write_fields(
     """
     The fields of a body that messages and tools make: absent where empty.
 
-    `written` holds each message as `write_message` gives it, where that is known already.
+    `written` holds each message as `write_message` gives it, where that is known already; then only the
+    messages at the head have to be given.
     """
     spoken = wire_named(wire)
     fields: dict[str, bytes] = {}
     apart = next((place for place, said in enumerate(messages) if not stands_apart(said, spoken)), len(messages))
     if apart:
         fields[spoken.SYSTEM] = spoken.write_system(_joined(messages[:apart]))
-    if written and len(messages) - apart > 1:
+    if len(written) - apart > 1:
         fields[spoken.MESSAGES] = json_text.list_of(written[apart:])
     else:
         fields[spoken.MESSAGES] = spoken.write_messages(messages[apart:])
