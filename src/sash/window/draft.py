@@ -113,9 +113,11 @@ class Draft:
                 remade += [Remade(len(before) + place, turn=turn) for turn in told[:1]]
             elif written is message.source and message is live.message and not self._is_marked(live):
                 whole.append(written)
+            elif self._is_marked(live):
+                remade.append(Remade(len(before) + place, written))
             else:
                 unsigned = live.position in self.turns.unsigned
-                remade.append(Remade(len(before) + place, KeptMessage.of(live), unsigned=unsigned))
+                remade.append(Remade(len(before) + place, kept=KeptMessage.of(live), unsigned=unsigned))
         if len(remade) + len(whole) != len(new):
             return None
         positions = [OURS if live is None else live.position for _, live in new]
@@ -127,6 +129,8 @@ class Draft:
             tokens=self.tokens,
             exact=self.exact,
             size=self.size,
+            shortened=tuple(self.shortened),
+            mended=tuple(self.mended),
             passed=passed,
             reached=self.turns.reached(fold),
         )
@@ -141,15 +145,13 @@ class Draft:
         kept = [one.kept for one in seal.remade if one.kept is not None]
         came = iter(log.messages([one.position for one in kept]) if kept else ())
         for one in seal.remade:
-            if one.kept is None:
-                message: Message | None = said_by_sash(fold.step_text(one.turn))
-            else:
-                live = one.kept.live(next(came))
-                message = self.turns.shows(live, unsigned=one.unsigned)
-                if self._is_marked(live):
-                    self._note(live)
-            assert message is not None
-            written.insert(one.place, self.wire.write_message(message))
+            message: Message | None = None
+            if one.kept is not None:
+                message = self.turns.shows(one.kept.live(next(came)), unsigned=one.unsigned)
+            elif not one.written:
+                message = said_by_sash(fold.step_text(one.turn))
+            written.insert(one.place, one.written if message is None else self.wire.write_message(message))
+        self.shortened, self.mended = list(seal.shortened), list(seal.mended)
         self.sealed = seal, Finished(self.wire.NAME, seal.positions, written)
         self.preparing.go_on(seal.passed)
         self.tokens, self.exact, self.size, self._led = seal.tokens, seal.exact, seal.size, False

@@ -26,8 +26,10 @@ class Remade(msgspec.Struct, frozen=True, array_like=True):
 
     place: int
     """Among those after the head."""
+    written: bytes = b""
+    """What was shortened, as it is shown: it is small, and shortening it again is not cheap."""
     kept: KeptMessage | None = None
-    """None: a step digest."""
+    """What is sent without its thinking, or as text, is made again; None: a step digest is."""
     turn: int = 0
     """The turn that this one is of."""
     unsigned: bool = False
@@ -46,6 +48,10 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
     """Of the whole request, its head included."""
     exact: bool
     size: int
+    shortened: tuple[str, ...] = ()
+    """Handles of what is shown in part."""
+    mended: tuple[int, ...] = ()
+    """Positions of messages that held a lone surrogate."""
     passed: Passed
     reached: Reached
 
