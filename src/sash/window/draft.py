@@ -109,8 +109,8 @@ class Draft:
         whole: list[bytes] = []
         for place, ((message, live), written) in enumerate(zip(new, self.written[self.head :], strict=True)):
             if live is None:
-                told = [turn for turn, text in fold.standing.steps.items() if message == said_by_sash(text)]
-                remade += [Remade(len(before) + place, turn=turn) for turn in told[:1]]
+                steps = [turn for turn, text in fold.standing.steps.items() if message == said_by_sash(text)]
+                remade += [Remade(len(before) + place, turn=turn) for turn in steps[:1]]
             elif written is message.source and message is live.message and not self._is_marked(live):
                 whole.append(written)
             elif self._is_marked(live):
@@ -121,10 +121,13 @@ class Draft:
         if len(remade) + len(whole) != len(new):
             return None
         positions = [OURS if live is None else live.position for _, live in new]
+        told = [position for _, position in self.sent[self.head :]]
+        reformed = [len(before) + place for place, position in enumerate(positions) if position != told[place]]
         return Seal(
             wire=self.wire.NAME,
             positions=(*before, *positions),
             remade=(*(() if self.sealed is None else self.sealed[0].remade), *remade),
+            reformed=(*(() if self.sealed is None else self.sealed[0].reformed), *reformed),
             checksum=checksum(whole, 0 if self.sealed is None else self.sealed[0].checksum),
             tokens=self.tokens,
             exact=self.exact,
@@ -152,7 +155,7 @@ class Draft:
                 message = said_by_sash(fold.step_text(one.turn))
             written.insert(one.place, one.written if message is None else self.wire.write_message(message))
         self.shortened, self.mended = list(seal.shortened), list(seal.mended)
-        self.sealed = seal, Finished(self.wire.NAME, seal.positions, written)
+        self.sealed = seal, Finished(seal, written)
         self.preparing.go_on(seal.passed)
         self.tokens, self.exact, self.size, self._led = seal.tokens, seal.exact, seal.size, False
         return True

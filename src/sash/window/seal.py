@@ -16,7 +16,7 @@ import msgspec
 
 from sash.core.kept import KeptMessage
 from sash.core.message import Message
-from sash.core.request import Reached
+from sash.core.request import OURS, Reached
 from sash.wire import Passed, read_list
 from sash.wire.json_text import list_of
 
@@ -42,6 +42,8 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
     positions: tuple[int, ...]
     """Where each message stands in the log; -1 for what sash wrote."""
     remade: tuple[Remade, ...] = ()
+    reformed: tuple[int, ...] = ()
+    """Places of those that this wire takes in another form: they are told apart from what the log has."""
     checksum: int
     """Of those that are sent as they came."""
     tokens: int
@@ -76,15 +78,18 @@ class Unseal(Protocol):
 class Finished:
     """The messages of a sealed request."""
 
-    def __init__(self, wire: str, positions: Sequence[int], written: list[bytes]) -> None:
-        self.wire, self.positions = wire, positions
+    def __init__(self, seal: Seal, written: list[bytes]) -> None:
+        self.seal, self.positions = seal, seal.positions
         self.written = written
         """The JSON of each."""
 
     @cached_property
     def sent(self) -> list[tuple[Message, int]]:
-        """Each with its position in the log; read when somebody asks for them."""
-        return list(zip(read_list(list_of(self.written), self.wire), self.positions, strict=True))
+        """Each with its position in the log, -1 where it is not what stands there; read when somebody asks."""
+        positions = list(self.positions)
+        for place in self.seal.reformed:
+            positions[place] = OURS
+        return list(zip(read_list(list_of(self.written), self.seal.wire), positions, strict=True))
 
 
 def checksum(bodies: Sequence[bytes], before: int = 0) -> int:
