@@ -89,7 +89,19 @@ history_tokens = 60_000
 
 [budget.knowledge]
 share = 0.05
+
+[models]
+my-qwen = 40_960
+
+[models."gpt-5"]
+window = 400_000
+max_output = 128_000
 ```
+
+What models take and give is built in (`sash doctor` says as of which day); `[models]` goes before it, in whatever
+spelling a model is named, and knows those that the table does not. A model that neither knows has `default_window`, and
+is shown with it as a default.
+
 """
 
 

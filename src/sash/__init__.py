@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from sash.core.explain import Explanation
     from sash.core.facts import Fact
     from sash.core.frame import Frame
-    from sash.core.policy import Policy
+    from sash.core.policy import ModelLimits, Policy
     from sash.core.pressure import Pressure
     from sash.core.sources import Source
     from sash.core.summary import Summary
@@ -105,6 +105,7 @@ __all__ = [
     "LeaseLost",
     "Mark",
     "MissingExtra",
+    "ModelLimits",
     "NewerDatabase",
     "NotFound",
     "NothingToUndo",

@@ -18,7 +18,7 @@ _HOMES = {
     "sash.core.explain": ("Explanation",),
     "sash.core.facts": ("Fact",),
     "sash.core.frame": ("Frame",),
-    "sash.core.policy": ("Policy",),
+    "sash.core.policy": ("ModelLimits", "Policy"),
     "sash.core.pressure": ("Pressure",),
     "sash.core.sources": ("Source",),
     "sash.core.summary": ("Summary",),

@@ -12,7 +12,7 @@ from hypothesis.strategies import integers, none, one_of, sampled_from
 
 from sash.core.budget import SOURCES, Allotment, Budget, settle
 from sash.core.cost import OPENAI
-from sash.core.policy import DEFAULT_WINDOW, Policy, budget_of, limits_of, policy_from
+from sash.core.policy import DEFAULT_WINDOW, ModelLimits, Policy, budget_of, limits_of, policy_from
 from sash.core.tokens import TokenCount
 from sash.errors import InvalidPolicy
 
@@ -26,6 +26,7 @@ PRESETS = [
 ]
 SIZES = [
     "window",
+    "default_window",
     "reserve_tokens",
     "fixed_tokens",
     "history_tokens",
@@ -46,11 +47,11 @@ SIZES = [
     "body_bytes",
     "max_chars",
 ]
-AT_LEAST_ONE = ["window", "min_turns", "body_bytes", "max_chars"]
+AT_LEAST_ONE = ["window", "default_window", "min_turns", "body_bytes", "max_chars"]
 SHARES = ["trigger_share", "keep_share", "soft_share"]
 SWITCHES = ["adaptive", "keep_first", "alternate", "breakpoints", "flat"]
 CHOICES = ["order", "check", "replace"]
-OTHERS = ["cache_seconds", "counter", "budget", "prices"]
+OTHERS = ["cache_seconds", "counter", "budget", "prices", "models"]
 PARTS = [
     "reserve_tokens",
     "fixed_tokens",
@@ -92,9 +93,7 @@ def test_nothing_is_too_little_where_something_must_be(name: str) -> None:
     assert refused(**{name: 0}).field == name
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SIZES if name not in ("window", "min_turns", "body_bytes", "max_chars")]
-)
+@pytest.mark.parametrize("name", [name for name in SIZES if name not in AT_LEAST_ONE])
 def test_zero_turns_a_size_off(name: str) -> None:
     assert getattr(policy_from({name: 0}), name) == 0
 
@@ -133,6 +132,8 @@ def test_a_choice_is_one_of_its_words(name: str, value: object) -> None:
         ("prices", 5),
         ("prices", {"read": 0.1}),
         ("prices", {"read": -1, "write": 1}),
+        ("models", "gpt-5"),
+        ("models", ("gpt-5", 400_000)),
     ],
 )
 def test_other_values_are_refused_by_name_too(name: str, value: object) -> None:
@@ -161,6 +162,37 @@ def test_a_policy_with_changes_is_the_same_policy_otherwise() -> None:
     assert policy_from({}, Policy.recent()) == Policy.recent()
 
 
+def test_a_policy_states_the_windows_of_single_models() -> None:
+    table = {"mine": 40_960, "yours": {"window": 200_000, "max_output": 8_000, "max_input": 150_000}}
+    stated = policy_from({"models": table}).models
+    assert stated == (
+        ModelLimits(model="mine", window=40_960),
+        ModelLimits(model="yours", window=200_000, max_output=8_000, max_input=150_000),
+    )
+    assert policy_from({}, Policy(models=stated)).models == stated
+
+
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        ({"mine": "large"}, "models.mine"),
+        ({"mine": {"windows": 1}}, "models.mine"),
+        ({"mine": 0}, "models.mine.window"),
+        ({"mine": {"window": 8, "max_output": 0}}, "models.mine.max_output"),
+        ({"mine": {"window": 8, "max_input": 9}}, "models.mine.max_input"),
+        ({"": 8}, "models"),
+    ],
+)
+def test_what_no_model_can_have_is_refused_by_name(table: dict[str, object], field: str) -> None:
+    assert refused(models=table).field == field
+
+
+def test_a_model_that_nobody_knows_has_the_default_window_of_the_policy() -> None:
+    limits = limits_of(Policy(default_window=32_000))
+    assert (limits.window, limits.window_known) == (32_000, False)
+    assert limits_of(Policy(default_window=32_000), window=8_000).window == 8_000
+
+
 def test_a_policy_is_read_from_a_table_with_its_budget() -> None:
     table = {"history_tokens": 30_000, "budget": {"history": {"share": 0.4}}}
     assert policy_from(table) == Policy(history_tokens=30_000, budget=Budget(history=Allotment(share=0.4)))
@@ -177,7 +209,7 @@ def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
     assert "did you mean 'history_tokens'?" in str(refused(histroy_tokens=5))
     error = refused(zzz=5)
     assert error.field == "zzz"
-    assert "its fields are window, reserve_tokens, " in str(error)
+    assert "its fields are window, default_window, " in str(error)
 
 
 @pytest.mark.parametrize("policy", PRESETS)

@@ -66,6 +66,15 @@ def test_an_unknown_models_window_shows_as_a_default() -> None:
     assert "no model 'my-own-model' is known" in said
 
 
+def test_a_window_that_somebody_stated_is_the_one_that_counts(chat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SASH_MODELS", '{"my-own-model": {"window": 4000, "max_output": 500}}')
+    monkeypatch.setenv("SASH_DEFAULT_WINDOW", "32k")
+    model = json.loads(run(str(chat), "-m", "my-own-model", "--json").stdout)["model"]
+    assert model == {"name": "my-own-model", "window": 4_000, "default_window": False, "max_output": 500}
+    said = " ".join(run("-t", "hello", "-m", "somebody-elses").stdout.split())
+    assert "32k, a default" in said
+
+
 def test_a_conversation_is_divided_by_role_and_by_type(chat: Path) -> None:
     said = run(str(chat), "-m", "gpt-5").stdout
     for word in ("system", "user", "assistant", "tool_call", "tool_result", "framing", "1 turn, 5 messages"):

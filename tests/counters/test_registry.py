@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import characters, text
 
+from sash.core.policy import DEFAULT_WINDOW
 from sash.core.tokens import Counter
-from sash.counters import DEFAULT_WINDOW, Limits, counter_for, describe
+from sash.counters import Limits, counter_for, describe
 from sash.counters.exact import VOCABULARIES, _loaded
 from sash.counters.models import _known, gathered
 from sash.counters.names import canonical

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sash.core.budget import Allotment, Budget
-from sash.core.policy import Policy
+from sash.core.policy import ModelLimits, Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidMessage, InvalidPolicy
 from sash.fitting import fit
@@ -163,3 +163,7 @@ def test_wrong_arguments_are_errors_of_ours() -> None:
 def test_a_fitted_request_says_what_it_is() -> None:
     assert repr(fit(growing(1), policy=COUNTED)).startswith("<Fitted: ~")
     assert not fit(growing(1), model="nobody-knows-me").report.window_known
+    stated = Policy(models=(ModelLimits(model="nobody-knows-me", window=9_000),), default_window=5_000)
+    known, unknown = (fit(growing(1), model=model, policy=stated).report for model in ("nobody-knows-me", "nor-me"))
+    assert (known.window, known.window_known) == (9_000, True)
+    assert (unknown.window, unknown.window_known) == (5_000, False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from sash.core.policy import Policy
 from sash.core.pressure import Marks
+from sash.counters import counter_under
 from sash.errors import InvalidSetting
 from sash.settings import SETTINGS, Settings, load, setting_named
 
@@ -118,6 +120,22 @@ def test_tables_set_the_budget_and_the_prices(home: Path) -> None:
     assert policy.prices.read == 0.5
     by_variable = settings(home, SASH_PRICES='{"read": 0.2, "write": 2}')
     assert by_variable.policy().prices.write == 2
+
+
+def test_windows_of_single_models_are_settings_and_the_default_of_the_others_is_one(home: Path) -> None:
+    project(home, 'default_window = 32_000\n[models]\nmine = 40_960\n[models."gpt-5"]\nwindow = 99_000\n')
+    policy = settings(home).policy()
+    assert counter_under(policy, "mine").model.window == 40_960
+    assert not counter_under(policy, "mine").model.default_window
+    assert counter_under(policy, "openai/gpt-5-2025-08-07").model.window == 99_000
+    unknown = counter_under(policy, "somebody-elses").model
+    assert (unknown.window, unknown.default_window) == (32_000, True)
+    assert json.loads({value.name: value for value in settings(home).values()}["models"].text)["mine"] == 40_960
+    by_variable = settings(home, SASH_MODELS='{"mine": {"window": 50000, "max_output": 1000}}')
+    assert counter_under(by_variable.policy(), "mine").model.limits.max_output == 1_000
+    path = project(home, "default_window = 1\n[models]\nmine = 0\n")
+    with pytest.raises(InvalidSetting, match=rf"{re.escape(str(path))}:2: models.mine.window is 0; it takes"):
+        settings(home).policy()
 
 
 def test_the_pressure_marks_are_settings(home: Path) -> None:

@@ -21,7 +21,7 @@ from sash.cli.screen import Screen, screen
 from sash.cli.subject import THREAD, Located, located, reading_options, subject_argument, take_reading
 from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
-from sash.counters import Choice, counter_for
+from sash.counters import Choice, counter_under
 from sash.counting import Tally, Tallying, ask, model_named, tally
 from sash.errors import InvalidMessage, UnknownCounter
 from sash.settings import Settings
@@ -202,7 +202,7 @@ def _told(telling: Telling, settings: Settings) -> _Counted:
     """A session or thread, gone through once and never kept."""
     if settings.text("counter").startswith("remote:"):
         raise click.UsageError("an endpoint counts one request: make it with `sash fit -o FILE`, then count that")
-    choice = counter_for(telling.setup.model, counter=settings.text("counter"))
+    choice = counter_under(telling.setup.policy, telling.setup.model, counter=settings.text("counter"))
     tallying = Tallying(choice.counter)
     for message in telling.setup.system:
         tallying.add(message)
@@ -228,7 +228,7 @@ def _told(telling: Telling, settings: Settings) -> _Counted:
 def _counted(given: str | Conversation, settings: Settings) -> _Counted:
     asked, model = settings.text("counter"), settings.text("model") or model_named(given)
     remote = asked.startswith("remote:")
-    choice = counter_for(model, counter="estimate" if remote else asked)
+    choice = counter_under(settings.policy(), model, counter="estimate" if remote else asked)
     counter = choice.counter
     if isinstance(given, str):
         divided, counted_total = None, counter.text(given)

@@ -14,7 +14,7 @@ from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.screen import Style, screen
 from sash.cli.stored import is_stored, store_of
 from sash.cli.table import Cell, Column, print_table
-from sash.counters import counter_for, gathered
+from sash.counters import counter_under, gathered
 from sash.errors import SashError, StoreError
 from sash.settings import Settings
 from sash.store import Health
@@ -78,7 +78,7 @@ def _installation(settings: Settings) -> tuple[Checked, ...]:
     checks = [Checked(what="sash", state="ok", found=f"{__version__}, Python {platform.python_version()}")]
     model = settings.text("model")
     try:
-        choice = counter_for(model)
+        choice = counter_under(settings.policy(), model, counter="")
     except SashError as error:
         checks.append(Checked(what="counter", state="problem", found=str(error)))
     else:

@@ -132,6 +132,7 @@ def _newest_usage(path: str) -> Usage | None:
 
 
 def _window_of(model: str) -> int:
-    from sash.counters import counter_for
+    from sash.counters import counter_under
+    from sash.settings import load
 
-    return counter_for(model, counter="chars4").model.window
+    return counter_under(load().policy(), model, counter="chars4").model.window

@@ -61,12 +61,13 @@ def worker(
 
     name, _, model = settings.text("summarizer").partition(":")
     provider = provider_named(name, model=model, base_url=settings.text("base_url"))
-    turns = settings.policy().summary_min_turns + 1
+    policy = settings.policy()
+    turns = policy.summary_min_turns + 1
     terms = Terms(turns=turns, tokens_per_hour=settings.value("summary_tokens_per_hour"))
     with store_of(settings) as store:
         for thread in names:
             _retry(store, tenant or "", thread)
-        busy = Worker(store, Summarizer(provider), tenant=tenant, terms=terms)
+        busy = Worker(store, Summarizer(provider, policy=policy), tenant=tenant, terms=terms)
         if not once:
             click.echo(f"sash worker: {provider.name} {clean(provider.model)} writes; Ctrl-C ends it", err=True)
             with _told_to_stop(busy):

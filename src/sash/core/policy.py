@@ -18,8 +18,30 @@ Check = Literal["request", "turn"]
 Replacement = Literal["digest", "first-sentences", "marker", "nothing"]
 
 DEFAULT_WINDOW = 128_000
-"""Of a model that nobody knows; shown as a default wherever it is used."""
+"""Of a model that nobody knows, where nobody has stated another default."""
 DEFAULT_HISTORY = 100_000
+
+
+class ModelLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much a model takes and gives, stated by somebody who knows better than what is built in."""
+
+    model: str
+    """In any spelling; its dated editions are meant too."""
+    window: int
+    max_output: int | None = None
+    max_input: int | None = None
+    """The most that a request may take by itself, where that is less than the window."""
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise InvalidPolicy("models", self.model, "the name of a model")
+        whole_number(f"models.{self.model}.window", self.window, least=1)
+        for name in ("max_output", "max_input"):
+            size = getattr(self, name)
+            if size is not None:
+                whole_number(f"models.{self.model}.{name}", size, least=1)
+                if size > self.window:
+                    raise InvalidPolicy(f"models.{self.model}.{name}", size, f"at most its window of {self.window:,}")
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,7 +53,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     window: int | None = None
-    """Tokens the model takes; None: what is known of the model."""
+    """Tokens the model takes, whichever it is; None: what `models` or the built-in table knows of it."""
+    default_window: int = DEFAULT_WINDOW
+    """The window of a model that neither knows; shown as a default wherever it is used."""
+    models: tuple[ModelLimits, ...] = ()
+    """Windows of single models, where the built-in table is wrong or silent."""
     reserve_tokens: int | None = None
     """Left free for the answer; None: the model's largest answer, at most a tenth of the window."""
     fixed_tokens: int | None = None
@@ -247,7 +273,7 @@ def limits_of(
     known = policy.window or window
     if told:
         known = min(known or told, told)
-    size = known or DEFAULT_WINDOW
+    size = known or policy.default_window
     own = policy.budget.allot(size) if policy.budget is not None else {}
     reserve = policy.reserve_tokens
     if reserve is None:
@@ -325,7 +351,8 @@ _OUTSIDE = {"skills": 3, "knowledge": 3, "cross_thread": 2, "input": 2}
 
 def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Policy:
     """
-    A policy from settings: a table of its fields, `budget` a table of sources, `prices` one of prices.
+    A policy from settings: a table of its fields, `budget` a table of sources, `prices` one of prices, `models` one of
+    windows by model.
 
     With a `base`, that policy with these fields in place of its own.
     """
@@ -345,7 +372,20 @@ def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Poli
             fields["prices"] = msgspec.convert(dict(prices), Prices)
         except msgspec.ValidationError as error:
             raise InvalidPolicy("prices", prices, f"a table of prices ({error})") from None
+    if isinstance(models := fields.get("models"), Mapping):
+        fields["models"] = tuple(_model_limits(name, stated) for name, stated in models.items())
     return Policy(**fields)  # type: ignore[arg-type]  # every value is looked at when the policy is made
+
+
+def _model_limits(name: str, stated: object) -> ModelLimits:
+    """A window alone, or a table of window, max_output and max_input."""
+    table = dict(stated) if isinstance(stated, Mapping) else {"window": stated}
+    try:
+        return msgspec.convert({**table, "model": name}, ModelLimits)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, InvalidPolicy):
+            raise error.__cause__ from None
+        raise InvalidPolicy(f"models.{name}", stated, f"a window, or a table of sizes ({error})") from None
 
 
 _OPTIONAL = frozenset(name for name, kind in Policy.__annotations__.items() if "None" in kind)
@@ -362,7 +402,7 @@ _PARTS_OF_THE_WINDOW = (
     "recall_tokens",
     "step_digest_tokens",
 )
-_LEAST = {"window": 1, "min_turns": 1, "body_bytes": 1, "max_chars": 1}
+_LEAST = {"window": 1, "default_window": 1, "min_turns": 1, "body_bytes": 1, "max_chars": 1}
 _MOST_BYTES = 10**12
 
 
@@ -376,6 +416,9 @@ def _check(name: str, value: object) -> None:
     elif name == "prices":
         if not isinstance(value, Prices):
             raise InvalidPolicy(name, value, "Prices")
+    elif name == "models":
+        if not isinstance(value, tuple) or not all(isinstance(model, ModelLimits) for model in value):
+            raise InvalidPolicy(name, value, "a tuple of ModelLimits")
     elif name == "counter":
         if not isinstance(value, str):
             raise InvalidPolicy(name, value, "the name of a counter")

@@ -7,16 +7,16 @@ The facts are in `models.json`, with the day they were gathered. Anybody can kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
 
+from sash.core.policy import DEFAULT_WINDOW, ModelLimits
 from sash.counters.images import Flat, ImageRule
 from sash.counters.names import asks_for_long_window, canonical, is_edition
 
-DEFAULT_WINDOW = 128_000
 _LONG_WINDOW = 1_000_000
 
 
@@ -109,6 +109,14 @@ def _looked_up(model: str, overrides: Mapping[str, Limits], default_window: int)
         limits=limits,
         limits_of=limits_of,
     )
+
+
+def stated(models: Iterable[ModelLimits]) -> dict[str, Limits]:
+    """What a policy states about models, as overrides."""
+    return {
+        known.model: Limits(window=known.window, max_output=known.max_output, max_input=known.max_input)
+        for known in models
+    }
 
 
 def gathered() -> str:

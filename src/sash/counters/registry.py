@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import msgspec
 
+from sash.core.policy import DEFAULT_WINDOW, Policy
 from sash.core.tokens import Counter
 from sash.counters.estimate import Framing, family
 from sash.counters.exact import exact
 from sash.counters.hf import hf
 from sash.counters.messages import ModelCounter, Rules
-from sash.counters.models import DEFAULT_WINDOW, Limits, Model, Reading, describe
+from sash.counters.models import Limits, Model, Reading, describe, stated
 from sash.counters.seeds import TEN_A_MESSAGE, WORDS_ONLY, Bytes4, Chars4, Gitclaw
 from sash.counters.texts import Estimate, TextCounter
 from sash.errors import MissingExtra, UnknownCounter
@@ -52,6 +53,20 @@ def counter_for(
     known = describe(model, overrides=overrides, default_window=default_window)
     found, why = _named(counter, known) if counter else _best(known.reading, known.read_as, known.canonical)
     return Choice(counter=found, model=known, why=why)
+
+
+def counter_under(policy: Policy, model: str, *, counter: str | None = None) -> Choice:
+    """
+    What counts for a model under a policy, with the windows that it states.
+
+    By the counter that the policy asks for; `counter` asks for another, or, empty, for the model's own.
+    """
+    return counter_for(
+        model,
+        counter=policy.counter if counter is None else counter,
+        overrides=stated(policy.models),
+        default_window=policy.default_window,
+    )
 
 
 @lru_cache(maxsize=256)

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import msgspec
 
+from sash.core.policy import Policy
 from sash.providers import Patience, Provider, provider_named
 from sash.server.setup import ServerSetup
 from sash.summarize import Summarizer
@@ -75,11 +76,11 @@ class Answering:
         known: int | None = getattr(self.usual, "window", None)
         return known
 
-    def summarizer(self, named: str) -> Summarizer:
+    def summarizer(self, named: str, policy: Policy) -> Summarizer:
         """Who writes summaries, from PROVIDER:MODEL; at the server's own address where it is the same provider."""
         name, _, model = named.partition(":")
         base_url = self.chosen.base_url if name == self.chosen.name else ""
-        return Summarizer(provider_named(name, model=model, base_url=base_url))
+        return Summarizer(provider_named(name, model=model, base_url=base_url), policy=policy)
 
     async def close(self) -> None:
         """Let go of connections."""

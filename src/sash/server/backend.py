@@ -77,14 +77,14 @@ class Backend:
             return None
         turns = setup.policy.summary_min_turns + 1
         terms = Terms(turns=turns, tokens_per_hour=setup.summary_tokens_per_hour)
-        return Worker(self.store, self.answering.summarizer(setup.summarizer), terms=terms)
+        return Worker(self.store, self.answering.summarizer(setup.summarizer, setup.policy), terms=terms)
 
     def _summaries(self) -> Summaries | None:
         """The same for conversations that pass. A summarizer of its own: each writes one thing at a time."""
         setup = self.setup
         if not setup.summarizer:
             return None
-        summarizer = self.answering.summarizer(setup.summarizer)
+        summarizer = self.answering.summarizer(setup.summarizer, setup.policy)
         return Summaries(summarizer, self.store, tokens_per_hour=setup.summary_tokens_per_hour)
 
     async def call(self, work: Callable[[], T]) -> T:

@@ -60,7 +60,8 @@ async def _summarized(backend: Backend, thread: Thread, run: RunRow, most: int) 
 
     It is checked against the turns it cites; one that is empty, refused or cut off never replaces the old.
     """
-    summarizer = Summarizer(backend.answering.provider(await backend.call(lambda: thread.setup.model)))
+    setup = await backend.call(lambda: thread.setup)
+    summarizer = Summarizer(backend.answering.provider(setup.model), policy=setup.policy)
     cancelled = Flag()
 
     def write() -> tuple[Frame | None, str]:

@@ -122,7 +122,7 @@ async def rebuild_summary(asked: Asked[Nothing, None]) -> Summaries:
 
     def work() -> Summaries:
         thread = backend.handles.thread(asked.tenant, asked.path["thread"])
-        summarizer = Summarizer(backend.answering.provider(thread.setup.model))
+        summarizer = Summarizer(backend.answering.provider(thread.setup.model), policy=thread.setup.policy)
         thread.summarize(summarizer, anew=True, at=backend.now())
         return _shown(backend, thread)
 

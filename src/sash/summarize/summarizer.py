@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from sash.core.policy import Policy
 from sash.core.tokens import Counter
-from sash.counters import counter_for
+from sash.counters import counter_under
 from sash.errors import RequestTooLong, SummaryRejected
 from sash.providers import Provider, Usage, answer, provider_named
 from sash.summarize.evidence import Evidence
@@ -91,11 +92,12 @@ class Summarizer:
         provider: Provider,
         *,
         window: int | None = None,
+        policy: Policy | None = None,
         seconds: float = 300.0,
         most_passes: int = 8,
     ) -> None:
         self.provider = provider
-        choice = counter_for(provider.model)
+        choice = counter_under(policy or Policy(), provider.model, counter="")
         self.counter: Counter = choice.counter
         self.window = window or getattr(provider, "window", None) or choice.model.window
         self.seconds = seconds

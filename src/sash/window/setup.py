@@ -8,7 +8,7 @@ from sash.core.message import Message
 from sash.core.policy import Limits, Policy, limits_of
 from sash.core.sources import Source
 from sash.core.tokens import Counter, TokenCount, total
-from sash.counters import Choice, calibrated, counter_for
+from sash.counters import Choice, calibrated, counter_under
 from sash.wire import Tool, wire_named
 from sash.wire.json_text import as_json
 
@@ -31,7 +31,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
     def choice(self) -> Choice:
         """What counts for the model."""
-        return calibrated(counter_for(self.model, counter=self.policy.counter), self.calibration)
+        return calibrated(counter_under(self.policy, self.model), self.calibration)
 
     def tool_tokens(self, counter: Counter) -> TokenCount:
         """What the tools take, each written as on its own wire."""
