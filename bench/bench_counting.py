@@ -21,7 +21,7 @@ from bench.report import Report
 from sash.core.calibration import Calibration, observe, slid
 from sash.core.calibration import Report as Usage
 from sash.counters.estimate import estimate_text, family
-from tools.fit_corpus import PROSE, chunks, gather
+from tools.fit_corpus import aim_of, chunks, gather
 from tools.fit_sessions import Growth, error_of_sum, estimate_growth, session_held_out, sessions
 
 DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -30,9 +30,6 @@ DEBIAN = Path(os.environ.get("SASH_DEBIAN", "no Debian packages"))
 """Where `tools/fit_estimator.py` finds unpacked packages, when they are there."""
 FIT = Path(__file__).parents[1] / "src" / "sash" / "counters" / "estimate.json"
 CHUNKS = 120
-ASCII, BEYOND_ASCII = (7, 9), (8, 10)
-"""Aims in percent: bias of a kind, and error of a chunk."""
-OTHER_SCRIPTS = PROSE | {"emoji", "emoji alone", "combining marks", "tree"}
 WARM_UP_REQUESTS = 4
 
 
@@ -67,8 +64,8 @@ def _texts(report: Report, exact: Any) -> None:
         plain_bias, plain_miss = _errors([len(text) / 4 for text in drawn], truth)
         biases.append(abs(bias))
         misses.append(miss)
-        aim = BEYOND_ASCII if kind in OTHER_SCRIPTS else ASCII
-        met = "" if abs(bias) <= aim[0] and miss <= aim[1] else f"outside {aim[0]} / {aim[1]}"
+        aim = aim_of(kind)
+        met = "" if abs(bias) <= aim.bias and miss <= aim.error else f"outside {aim.bias} / {aim.error}"
         cells = f"{bias:+.1f}", f"{miss:.1f}", f"{plain_bias:+.1f}", f"{plain_miss:.1f}"
         rows.append([kind, str(len(drawn)), *cells, met])
     rows.append(["mean of kinds", "", f"{fmean(biases):.1f}", f"{fmean(misses):.1f}", "", "", ""])
@@ -76,8 +73,8 @@ def _texts(report: Report, exact: Any) -> None:
         "Estimate against o200k, held-out files, chunks of 800 characters",
         ["kind of text", "chunks", "bias %", "error %", "chars/4 bias %", "error %", "aim"],
         rows,
-        note=f"aims: {ASCII[0]} / {ASCII[1]} % for ASCII, {BEYOND_ASCII[0]} / {BEYOND_ASCII[1]} % for other scripts"
-        " (issue 3); what of the corpus of the fit is not here is left out",
+        note="aims: 7 / 9 % for ASCII, 8 / 10 % for other scripts (issue 3); what of the fit's corpus is not here is"
+        " left out",
     )
 
 
@@ -194,8 +191,9 @@ def _speed(report: Report, exact: Any) -> None:
         "Speed of counting one text, best of many warm runs",
         ["text", "estimate us", "MB/s", "splintr us", "times faster", "len // 4 us"],
         rows,
-        note="splintr remembers the words it has met, so the same text again is its best case; a message is counted"
-        " once, so texts that it has not met are what happens",
+        note="warm: vocabulary and code are, and texts differ from one call to the next, as a message is counted once;"
+        " the same text again is what splintr is best at, since it remembers words. Aims: 3.5 times splintr on 800"
+        " characters of ASCII, 4 times on 100 kB, no slower on Chinese",
     )
 
 

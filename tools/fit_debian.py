@@ -118,7 +118,7 @@ def paragraphs(root: Path) -> Iterator[str]:
         elif path.suffix == ".gz" and path.parent.name.startswith("man"):
             yield from _of_manual(gzip.decompress(path.read_bytes()).decode(errors="replace"))
         elif path.suffix == ".mo":
-            yield from _of_catalog(path)
+            yield from messages_of(path)
         elif path.suffix == ".xpi":
             yield from _of_extension(path)
         elif path.parent.parent.name == "fortunes" or path.parent.name == "fortunes":
@@ -162,7 +162,7 @@ def _of_manual(manual: str) -> Iterator[str]:
             yield _SPACE.sub(" ", text).strip()
 
 
-def _of_catalog(path: Path) -> Iterator[str]:
+def messages_of(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             catalog = gettext.GNUTranslations(file)

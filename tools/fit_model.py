@@ -3,7 +3,8 @@ The model of the estimator, and its fit to texts whose tokens are known.
 
 A text costs something for each character, for each bit in which the codes of neighboring characters differ, and, for
 each character beyond ASCII, something more and the bits of its bytes. What all of that costs, and which codes the bytes
-have, is searched for so that every kind of text comes out right, one by one and in sum.
+have, is searched for so that every kind of text comes out right, one by one and in sum: by least squares, from which
+`tools/fit_polish.py` goes on.
 """
 
 from __future__ import annotations
