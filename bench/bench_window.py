@@ -6,7 +6,8 @@ history; `sash.fit` on a history grown by one turn in 3 ms (1,000 messages) and 
 the first time within ten times parsing the same bytes.
 
 The floor adds numbers and slices a list. A second one stands beside it that also pairs calls and results, checks ids
-and keeps each message's JSON and place: what a caller of ours sees of a request.
+and keeps each message's JSON and place: what a caller of ours sees of a request. In nobody's turn are the bytes of the
+whole body, or its messages as plain objects: who asks for those pays for them, and a table of its own says what.
 
 `SASH_BENCH_QUICK=1`, or `python -m bench.bench_window --quick`: shorter histories.
 """
@@ -64,6 +65,7 @@ def run(report: Report) -> None:
     _times(report, courses)
     _faults(report, courses)
     _breakdown(report, pieces)
+    _asked(report, pieces)
     fits = _fits(report)
     _aims(report, courses, fits)
 
@@ -138,7 +140,7 @@ def _faults(report: Report, courses: Sequence[Course]) -> None:
 def _breakdown(report: Report, pieces: Sequence[list[Said]]) -> None:
     """Where our time goes."""
     window = Sash(CAP)
-    parts: dict[str, list[float]] = {"count": [], "fold": [], "request": [], "write JSON": []}
+    parts: dict[str, list[float]] = {"count": [], "fold": [], "request": []}
     slides: list[float] = []
     for piece in pieces[:400]:
         messages = list(chain.from_iterable(map(window.native, piece)))
@@ -149,9 +151,7 @@ def _breakdown(report: Report, pieces: Sequence[list[Said]]) -> None:
         for message, size in zip(messages, sizes, strict=True):
             window.fold.add(message, size)
         marks.append(perf_counter())
-        prepared = window.window.prepared(WIRE)
-        marks.append(perf_counter())
-        assert prepared.fields
+        assert window.window.prepared(WIRE).sent
         marks.append(perf_counter())
         if window.fold.frame is not frame:
             slides.append(marks[3] - marks[1])
@@ -160,6 +160,35 @@ def _breakdown(report: Report, pieces: Sequence[list[Said]]) -> None:
     rows = [[name, _milliseconds(median(times)), _milliseconds(fmean(times))] for name, times in parts.items()]
     rows.append([f"fold and request with a slide ({len(slides)} of 400)", _milliseconds(median(slides)), ""])
     report.table("Where our turn goes, ms", ["", "p50", "mean"], rows)
+
+
+def _asked(report: Report, pieces: Sequence[list[Said]]) -> None:
+    """What a request takes beside the turn, when somebody asks for all of it."""
+    window = Sash(CAP)
+    times: dict[str, list[float]] = {
+        "its bytes: `body`": [],
+        "the same JSON joined, and no more": [],
+        "plain objects: `messages`": [],
+        "the same JSON parsed, and no more": [],
+    }
+    size = 0
+    for piece in pieces[:400]:
+        for message in chain.from_iterable(map(window.native, piece)):
+            window.window.add(message)
+        prepared = window.window.prepared(WIRE)
+        body, joined, messages, parsed = times.values()
+        body.append(_seconds(lambda asked: asked.body, prepared))
+        written = [*prepared.made.written()]
+        joined.append(_seconds(b",".join, written))
+        messages.append(_seconds(lambda asked: asked.messages, prepared))
+        parsed.append(_seconds(msgspec.json.decode, prepared.fields[prepared.field]))
+        size += len(prepared.body)
+    report.table(
+        "What a request takes beside the turn when somebody asks for it, ms",
+        ["", "p50", "mean"],
+        [[name, _milliseconds(median(seconds)), _milliseconds(fmean(seconds))] for name, seconds in times.items()],
+        note=f"bodies of {size / 400 / 1e6:.2f} MB on average",
+    )
 
 
 class Fits(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,7 +274,7 @@ def _aims(report: Report, courses: Sequence[Course], fits: Sequence[Fits]) -> No
         _aim("flat: mean at the longest over mean at 1,000", 2.0, ours[longest].mean / ours[1_000].mean),
         _aim("p50 over the floor's", 4.0, ours[at].p50 / floor[at].p50),
         _aim("mean over the floor's", 4.0, ours[at].mean / floor[at].mean),
-        _aim("p50 over that of the floor that pairs, checks and writes", 4.0, ours[at].p50 / checked[at].p50),
+        _aim("p50 over that of the floor that pairs, checks and keeps JSON", 4.0, ours[at].p50 / checked[at].p50),
     ]
     for course in courses[4:]:
         known = [length for length in (10_000, 1_000, 100) if length in course.at]

@@ -150,7 +150,7 @@ class CheckedFloor(Floor):
     tokens and bytes of the whole are known. Still nothing is repaired, shortened, digested or explained.
     """
 
-    name = "floor that pairs, checks and writes"
+    name = "floor that pairs, checks and keeps JSON"
 
     def __init__(self, cap: int, keep_share: float = 0.6) -> None:
         super().__init__(cap, keep_share)
@@ -230,7 +230,7 @@ def chars4_counter() -> Counter:
 
 
 class Sash(Window):
-    """A window kept open, as a thread keeps it; the request assembled, repaired, checked and counted."""
+    """A window kept open, as a thread keeps it; the request repaired, checked and counted, each message written."""
 
     name = "sash: window kept open"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sash.core.facts import FACTS, TITLE, Fact, bounded, facts_in, facts_text, supersedes, with_fact
+from sash.core import facts as kept
+from sash.core.facts import FACTS, TITLE, Fact, Facts, bounded, facts_in, facts_text, supersedes, with_fact
 from sash.core.policy import Policy
 from sash.core.request import assemble, new_facts
 from sash.core.told import Room
@@ -149,3 +150,29 @@ def test_a_model_takes_the_place_of_what_a_model_said_and_of_nothing_else() -> N
     again = Fact(3, 2, "The port is 82.", "model")
     assert [fact.superseded_by for fact in with_fact(with_fact([given], read), again)] == [0, 3, 0]
     assert [fact.superseded_by for fact in with_fact([again], Fact(4, 3, "The port is 83."))] == [4, 0]
+
+
+def test_what_the_user_wants_is_looked_for_once_and_only_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def counted(text: str) -> list[str]:
+        looked.append(text)
+        return [text]
+
+    fold = fold_of(Script().turn(), Policy(counter="chars4"))
+    assemble(fold)
+    monkeypatch.setattr(kept, "wishes_in", counted)
+    assemble(grow(fold, [user("Tabs."), assistant("Yes."), user("Spaces.")]))
+    twin = fold.copy()
+    assert not looked
+    assert [fact.text for fact in fold.facts] == ["Tabs.", "Spaces."]
+    assert fold.facts == twin.facts
+    assert looked == ["Tabs.", "Spaces."] * 2
+
+
+def test_a_given_fact_and_one_that_was_found_before_it_stand_in_the_order_in_which_they_came() -> None:
+    facts = Facts()
+    facts.hear(user("Always use tabs."), seq=3, turn=1)
+    facts.add(Fact(5, 1, "never use tabs"))
+    assert (Facts().given, facts.given, Facts(facts.known()).given) == (False, True, True)
+    assert [(fact.seq, fact.superseded_by) for fact in facts.known()] == [(3, 5), (5, 0)]

@@ -15,7 +15,7 @@ from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import InvalidMessage
 from sash.fitting import Fitted, door, fit
-from sash.fitting.replays import Replays
+from sash.fitting.replays import PIECES, Replays
 from sash.wire import json_text
 from tests.builders import WIRES, Call, Script, lines, words
 
@@ -154,3 +154,21 @@ def test_objects_of_an_sdk_are_written_anew_each_time() -> None:
     said[-2].said["content"] = "changed"
     said.append({"role": "user", "content": "more"})
     assert b'"changed"' in fit(said, policy=POLICY).body
+
+
+def test_a_list_that_grew_many_times_is_known_as_objects_and_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    replays = Replays()
+    monkeypatch.setattr(door, "REPLAYS", replays)
+    history: list[Said] = []
+    for number in range(PIECES + 3):
+        history += [{"role": "user", "content": f"ask {number}"}, {"role": "assistant", "content": f"say {number}"}]
+        fitted = fit(history, policy=POLICY)
+        assert json.loads(fitted.listed) == history
+        (known,) = replays._known.values()
+        assert len(known.pieces) <= PIECES
+        assert b"".join(known.pieces) + b"]" == fitted.listed
+    written = json.dumps(history, separators=(",", ":"))
+    assert told(fit(written, policy=POLICY)) == told(anew(written, policy=POLICY))
+    other = json.dumps([*history[:-1], {"role": "assistant", "content": "something else"}], separators=(",", ":"))
+    assert told(fit(other, policy=POLICY)) == told(anew(other, policy=POLICY))
+    assert len(replays._known) == 2

@@ -146,3 +146,14 @@ def test_a_request_that_gives_way_leaves_the_next_one_as_it_was() -> None:
             continue
         anew = Outgoing(window.setup, window.counter, "openai-chat").prepared(window.fold)
         assert told(window.outgoing("openai-chat").prepared(window.fold)) == told(anew)
+
+
+def test_merged_messages_stand_at_no_single_place_of_the_log() -> None:
+    script = Script("openai-chat").user("one").assistant("yes").user("two").user("three").assistant("no").user("four")
+    window = Window(Setup(policy=msgspec.structs.replace(POLICY, alternate=True)))
+    for message in script.messages():
+        window.add(message)
+    prepared = window.prepared("openai-chat")
+    assert [message.text for message, _ in prepared.sent] == ["one", "yes", "two\n\nthree", "no", "four"]
+    assert list(prepared.positions) == [0, 1, -1, 4, 5]
+    assert [said["content"] for said in prepared.messages] == ["one", "yes", "two\n\nthree", "no", "four"]

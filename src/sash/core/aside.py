@@ -63,12 +63,13 @@ def is_aside(text: str) -> bool:
 def after_asides(text: str) -> int:
     """Where the program's words at the beginning of a text end: 0 where there are none, its length where all are."""
     at = 0
-    while True:
+    while at or text[:1] in "<[#C" or text[:1].isspace():
         start = _space.match(text, at).end()  # type: ignore[union-attr]  # matches everywhere
         end = _end(text, start)
         if end <= start:
             return at if start < len(text) or not at else len(text)
         at = end
+    return 0
 
 
 def _end(text: str, at: int) -> int:

@@ -62,6 +62,50 @@ def with_fact(facts: Sequence[Fact], new: Fact) -> list[Fact]:
     ] + [new]
 
 
+class Facts:
+    """
+    The facts of a log as it grows.
+
+    What code finds in the user's words stands there in those words until they leave, so they
+    are looked through when somebody asks: at a slide, mostly, and not while the user waits.
+    """
+
+    def __init__(self, known: Iterable[Fact] = ()) -> None:
+        self._known = list(known)
+        self._unread: list[tuple[Message, int, int]] = []
+        """What the user said since, its event and its turn."""
+        self.given = any(fact.origin != "found" for fact in self._known)
+        """Whether there are any but those that code found: they stand with the input at once."""
+
+    def copy(self) -> Facts:
+        """Facts that go on by themselves from here."""
+        twin = Facts.__new__(Facts)
+        twin.__dict__.update(self.__dict__)
+        twin._unread = self._unread[:]  # noqa: SLF001  # its own kind
+        return twin
+
+    def hear(self, message: Message, *, seq: int, turn: int) -> None:
+        """The user has spoken."""
+        self._unread.append((message, seq, turn))
+
+    def add(self, fact: Fact) -> None:
+        """One more, as if it came now."""
+        self._known = with_fact(self.known(), fact)
+        self.given = self.given or fact.origin != "found"
+
+    def known(self) -> list[Fact]:
+        """All of them, in the order in which they came."""
+        unread, self._unread = self._unread, []
+        for message, seq, turn in unread:
+            for fact in facts_in(message, seq=seq, turn=turn):
+                self._known = with_fact(self._known, fact)
+        return self._known
+
+    def bound(self) -> None:
+        """Only as many stay as are kept."""
+        self._known = bounded(self.known())
+
+
 def _may(new: Fact, old: Fact) -> bool:
     """A model does not take back what the user said."""
     return new.origin != "model" or old.origin == "model"

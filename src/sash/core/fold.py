@@ -17,7 +17,7 @@ from sash.core.calibration import Calibration, corrected
 from sash.core.cost import best_keep_share
 from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
-from sash.core.facts import Fact, bounded, facts_in, with_fact
+from sash.core.facts import Fact, Facts
 from sash.core.frame import START, Frame, Reason, handle_of
 from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
 from sash.core.left import Left
@@ -67,8 +67,7 @@ class Fold(InWindow):
         self.summaries: tuple[Summary, ...] = ()
         """The one in force, and those that wait for the next frame; the newest last."""
         self._standing: Standing | None = None
-        self.facts: list[Fact] = []
-        """Statements kept apart from the history."""
+        self.kept_apart = Facts()
         self.said = 0
         """Messages so far: other events may stand between them."""
         self.memory: Memory | None = None
@@ -152,7 +151,7 @@ class Fold(InWindow):
         fold._requests, fold._added = state.requests, state.added
         fold._said_at, fold._due = state.said_at, state.due
         fold._standing = state.standing
-        fold.facts, fold.said, fold._recalled = list(state.facts), state.said, state.recalled
+        fold.kept_apart, fold.said, fold._recalled = Facts(state.facts), state.said, state.recalled
         fold._final = state.recalled is not None
         fold._input = None if state.input is None else (lookup(state.input[:1])[0], *state.input)
         return fold
@@ -162,12 +161,17 @@ class Fold(InWindow):
         twin = Fold.__new__(Fold)
         twin.__dict__.update(self.__dict__)
         twin.placing, twin.left = self.placing.copy(), self.left.copy()
-        twin.past, twin.system, twin.facts = self.past.copy(), self.system[:], self.facts[:]
+        twin.past, twin.system, twin.kept_apart = self.past.copy(), self.system[:], self.kept_apart.copy()
         if self.resting is None:
             twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Statements kept apart from the history."""
+        return self.kept_apart.known()
 
     @property
     def digest(self) -> Digest:
@@ -225,30 +229,30 @@ class Fold(InWindow):
         With `held` it leads to none: somebody had a reason why the window should not slide here.
         """
         placing = self.placing
-        if position is not None:
+        if position is None:
+            position = placing.length
+        else:
             placing.length = position
-        position = placing.length
         self.placed = placed = placing.add(message)
         self.said += 1
         if message.role == "meta":
             size = Size(0)
-        whole_tokens = size.tokens
         if not size.exact:
             self.exact = False
-        live = self.entering(position, message, size)
-        size = live.size
-        if placed.turn == SYSTEM:
+        live, number = self.entering(position, message, size), placed.turn
+        if number == SYSTEM:
             self.system.append(live)
             return None
-        turn = self.turns.get(placed.turn)
+        turn = self.turns.get(number)
         if turn is None:
             turn = self._started(placed, message)
-        turn.add(live, whole_tokens)
+        turn.add(live, size.tokens)
+        size = live.size
         self.tokens += size.tokens
-        self.body += size.body
         self._added += size.tokens
+        self.body += size.body
         if placed.starts:
-            self._heard(message, position, placed.turn)
+            self._heard(message, position, number)
         before, self._said_at = self._said_at, at
         if held:
             self._due = None
@@ -266,8 +270,7 @@ class Fold(InWindow):
         self._input, self._recalled, self._final = None, None, False
         if self.policy.recall_tokens and not message.closed():
             self._input = (message, position, self.said - 1)
-        for fact in facts_in(message, seq=position + 1, turn=turn):
-            self.remember(fact)
+        self.kept_apart.hear(message, seq=position + 1, turn=turn)
 
     def _closes(self, message: Message) -> Frame | None:
         if message.role == "assistant" and not self.placing.calls_open and self.taken > high_mark(self):
@@ -278,9 +281,13 @@ class Fold(InWindow):
         if self._due is not None:
             (command, low), self._due = self._due, None
             return self.slide(command, low=low)
-        usual = sum(self._closed) / len(self._closed) * self.factor if self._closed else 0.0
-        reason = reason_to_slide(self, placed, pause=pause, usual_turn=usual)
+        reason = reason_to_slide(self, placed, pause=pause)
         return self.slide(reason) if reason is not None else None
+
+    @property
+    def usual_turn(self) -> float:
+        """What a turn has taken lately, as the marks count; 0 where none has closed yet."""
+        return sum(self._closed) / len(self._closed) * self.factor if self._closed else 0.0
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
@@ -387,7 +394,7 @@ class Fold(InWindow):
 
     def remember(self, fact: Fact) -> None:
         """One more fact: it stands with the input until the next frame takes it in."""
-        self.facts = with_fact(self.facts, fact)
+        self.kept_apart.add(fact)
 
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
@@ -443,7 +450,7 @@ class Fold(InWindow):
         if self._input is not None and self._input[1] < frame.at - 1:
             self._settle()
         self._standing = None
-        self.facts = bounded(self.facts)
+        self.kept_apart.bound()
         self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
         # The last report spoke of another window.
         self.beyond = 0.0
@@ -573,7 +580,7 @@ class Fold(InWindow):
         """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
         live = LiveMessage(position, message, size)
         limit = self.limits.record_over
-        return recorded(live, limit, self.counter) if limit and size.tokens > limit else live
+        return recorded(live, limit, self.counter) if 0 < limit < size.tokens else live
 
     def over_high(self) -> bool:
         """Whether history is above its high mark."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
@@ -136,6 +137,9 @@ class Resting(msgspec.Struct, frozen=True):
         return {turn.number: turn.live(said) for turn in kept}
 
 
+_whole_tokens = attrgetter("whole_tokens")
+
+
 class InWindow:
     """The turns that are in a window."""
 
@@ -176,4 +180,4 @@ class InWindow:
     def whole_tokens(self) -> int:
         """What the turns take, as they came."""
         resting = self.resting
-        return sum([turn.whole_tokens for turn in self.turns.values()]) if resting is None else resting.whole_tokens
+        return sum(map(_whole_tokens, self.turns.values())) if resting is None else resting.whole_tokens

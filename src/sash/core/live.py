@@ -48,16 +48,18 @@ class LiveTurn(msgspec.Struct):
 
     def add(self, live: LiveMessage, whole_tokens: int) -> None:
         """One more message at its end."""
-        role = live.message.role
-        if role == "assistant" and not self.after_assistant:
-            self.steps.append([])
-        (self.steps[-1] if self.steps else self.opening).append(live)
-        if role != "meta":
-            self.after_assistant = role == "assistant"
-        self.tokens += live.size.tokens
+        role, size, steps = live.message.role, live.size, self.steps
+        if role == "assistant":
+            if not self.after_assistant:
+                steps.append([])
+                self.after_assistant = True
+        elif role != "meta":
+            self.after_assistant = False
+        (steps[-1] if steps else self.opening).append(live)
+        self.tokens += size.tokens
         self.whole_tokens += whole_tokens
-        self.entered_tokens += live.size.tokens
-        self.body += live.size.body
+        self.entered_tokens += size.tokens
+        self.body += size.body
 
     def copy(self) -> LiveTurn:
         """A copy that grows by itself."""

@@ -16,19 +16,17 @@ EARLY_SHARE = 0.85
 """Of the high mark: above it a slide between turns may come early, for it loses less than one inside a turn."""
 
 
-def reason_to_slide(fold: Fold, placed: Placed, *, pause: float, usual_turn: float) -> Reason | None:
+def reason_to_slide(fold: Fold, placed: Placed, *, pause: float) -> Reason | None:
     """
     Why a slide is to be considered at this request point, if it is.
 
-    `pause` is what passed before the newest message, in seconds; `usual_turn` what a turn has
-    taken lately, 0 where none has closed yet.
+    `pause` is what passed before the newest message, in seconds.
     """
-    policy, limits = fold.policy, fold.limits
+    policy, limits, taken = fold.policy, fold.limits, fold.taken
     if policy.recent_turns and len(fold.turns) - 1 > policy.recent_turns:
         return "recent turns"
     if too_many_bytes(fold):
         return "bytes"
-    taken = fold.taken
     if fold.suspended or policy.check == "turn":
         return "window" if taken > limits.hard - limits.fixed else None
     early = EARLY_SHARE * limits.high
@@ -37,7 +35,8 @@ def reason_to_slide(fold: Fold, placed: Placed, *, pause: float, usual_turn: flo
         return None
     if taken > high_mark(fold):
         return "high mark"
-    if placed.starts and policy.soft_share < 1 and usual_turn and taken > max(early, limits.high - usual_turn):
+    usual = fold.usual_turn if placed.starts and policy.soft_share < 1 else 0.0
+    if usual and taken > max(early, limits.high - usual):
         return "between turns"
     if pause > policy.cache_seconds and taken > limits.soft:
         return "cold cache"

@@ -35,6 +35,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Only what stands there is counted: of a call its arguments as JSON, of thinking its text."""
 
 
+FEW = 8
+"""Calls and results of a message whose framing is remembered."""
+
+_Shape = tuple[bool, int, int, bool]
+"""Whether the assistant speaks; its calls; its results; whether there is anything else."""
+
 COUNTED = Memo()
 """Shared by all counters, so that its bound is one for the process."""
 
@@ -54,6 +60,7 @@ class ModelCounter:
         self.priming = rules.priming
         # Two models may share a tokenizer and yet differ in their rule for images.
         self.version = f"{texts.version}-{blake2b(msgspec.json.encode(rules), digest_size=4).hexdigest()}"
+        self._shapes: dict[_Shape, TokenCount] = {}
         self._memo, self._stamp = memo, blake2b(f"{self.id} {self.version}".encode(), digest_size=8).digest()
 
     def __repr__(self) -> str:
@@ -123,18 +130,28 @@ class ModelCounter:
 
         Exact only for a plain message: of calls and results no provider says it.
         """
-        framing = self.rules.framing
         calls = results = 0
-        words = False
         for block in message.blocks:
-            if type(block) is ToolCall:
+            kind = type(block)
+            if kind is ToolCall:
                 calls += 1
-            elif type(block) is ToolResult:
+            elif kind is ToolResult:
                 results += 1
-            else:
-                words = True
+        shape = (message.role == "assistant", calls, results, calls + results < len(message.blocks))
+        if self.rules.priming and (name := _speaker(message)):
+            return self._framed(shape, 1 + self.text(name).value)
+        # Nearly all messages have one of a few shapes.
+        known = self._shapes.get(shape)
+        if known is None:
+            known = self._framed(shape)
+            if calls + results <= FEW:
+                self._shapes[shape] = known
+        return known
+
+    def _framed(self, shape: _Shape, named: int = 0) -> TokenCount:
+        framing, (assistant, calls, results, words) = self.rules.framing, shape
         tokens = 0.0
-        if message.role == "assistant":
+        if assistant:
             tokens += framing.assistant
         elif words or not results:
             tokens += framing.user
@@ -142,10 +159,8 @@ class ModelCounter:
             tokens += framing.first_call
         if results:
             tokens += framing.first_result + (results - 1) * framing.further_result
-        if self.rules.priming and (name := _speaker(message)):
-            tokens += 1 + self.text(name).value
         # Fitted prices may make up for one another; a message never costs less than its words.
-        tokens = max(tokens, -calls * framing.call)
+        tokens = max(tokens + named, -calls * framing.call)
         return TokenCount(math.ceil(tokens), self.rules.published and not calls and not results)
 
     def _call(self, call: ToolCall) -> TokenCount:

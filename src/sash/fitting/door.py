@@ -53,8 +53,10 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     spoken = "openai-chat" if wire == "flat" else wire
     if listed is None:
         body = take_apart(messages_or_body, spoken)
+        listed = Listed(body.listed)
     else:
-        body = Body(wire=wire_named(spoken).NAME, listed=listed.json, source=listed.json)
+        # Nothing but messages: what they are as JSON is put together when somebody asks.
+        body = Body(wire=wire_named(spoken).NAME, listed=b"", source=b"")
     answer = whole_number("max_tokens", max_tokens) if max_tokens is not None else _answer_of(body)
     carried, lost = carry_tools(read_tools(tools, body.wire) if tools is not None else body.tools, wire)
     setup = Setup(
@@ -66,16 +68,16 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         answer=answer,
         calibration=calibration,
     )
-    window, kept = _folded(body, listed or Listed(body.listed), setup, wire, summaries)
+    window, kept = _folded(body, listed, setup, wire, summaries)
     prepared = window.prepared(wire)
     kept[wire] = window.outgoing(wire)
-    fields = _as_they_came(prepared, body, carried)
+    fields = _as_they_came(prepared, body, listed, carried)
 
     def report() -> Report:
         told = prepared.report
         return msgspec.structs.replace(told, repairs=(*lost, *told.repairs))
 
-    fitted = Fitted(messages_or_body, body, prepared, fields, report)
+    fitted = Fitted(messages_or_body, body, prepared, fields, report, listed=listed)
     if fitted.size > policy.body_bytes:
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
     frame = fitted.fold.frame
@@ -113,16 +115,16 @@ def _folded(
     return window, replayed.kept
 
 
-def _as_they_came(prepared: Prepared, body: Body, tools: Sequence[Tool]) -> dict[str, bytes]:
+def _as_they_came(prepared: Prepared, body: Body, listed: Listed, tools: Sequence[Tool]) -> dict[str, bytes]:
     """The request's fields; where nothing was changed, not even the white space between two messages is."""
     wire, fields = wire_named(prepared.wire), dict(prepared.fields)
     if prepared.wire == "flat":
         return fields
     count = len(prepared.fold)
-    listed = prepared.sent[len(prepared.sent) - count :] if count <= len(prepared.sent) else ()
-    whole = len(listed) == count and len(prepared.sent) - count == (1 if wire.SYSTEM in fields else 0)
-    if whole and all(origin == place and not said.edited for place, (said, origin) in enumerate(listed)):
-        fields[wire.MESSAGES] = body.fields.get(wire.MESSAGES, body.listed)
+    shown = prepared.sent[len(prepared.sent) - count :] if count <= len(prepared.sent) else ()
+    whole = len(shown) == count and len(prepared.sent) - count == (1 if wire.SYSTEM in fields else 0)
+    if whole and all(origin == place and not said.edited for place, (said, origin) in enumerate(shown)):
+        fields[wire.MESSAGES] = body.fields.get(wire.MESSAGES, listed.json)
     if tuple(tools) == body.tools and "tools" in body.fields:
         fields["tools"] = body.fields["tools"]
     return fields

@@ -9,6 +9,7 @@ from typing import Any
 from sash.core.explain import Explanation, explain
 from sash.core.frame import place_of
 from sash.errors import UnknownHandle
+from sash.fitting.replays import Listed
 from sash.window import Prepared, Report, excerpt, text_of
 from sash.window.prepared import decoded, is_empty
 from sash.wire import Body, read_list, wire_named
@@ -25,9 +26,11 @@ class Fitted(Prepared):
         prepared: Prepared,
         fields: Mapping[str, bytes],
         report: Callable[[], Report],
+        *,
+        listed: Listed,
     ) -> None:
         super().__init__(prepared.made, lambda: fields, report)
-        self._given, self._body = given, body
+        self._given, self._body, self._listed = given, body, listed
 
     @cached_property
     def messages(self) -> list[Any]:
@@ -35,7 +38,7 @@ class Fitted(Prepared):
         own, said = self._own_objects(), self.fields[self.field]
         if own is None or said[:1] == b'"':
             return super().messages
-        written = items(said)
+        written = self._items()
         listed = self.sent[len(self.sent) - len(written) :]
         return [
             own[origin] if origin >= 0 and not message.edited else decoded(item)
@@ -69,11 +72,11 @@ class Fitted(Prepared):
     @property
     def listed(self) -> bytes:
         """The whole history as it came, as a JSON list."""
-        return self._body.listed
+        return self._listed.json
 
     def explain(self) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
-        return explain(self.fold, read_list(self._body.listed, self._body.wire), stored=False)
+        return explain(self.fold, read_list(self.listed, self._body.wire), stored=False)
 
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
@@ -82,7 +85,7 @@ class Fitted(Prepared):
     def _whole(self, handle: str) -> str:
         position, place = place_of(handle)
         try:
-            listed = items(self._body.listed)
+            listed = items(self.listed)
             block = read_list(b"[" + listed[position] + b"]", self._body.wire)[0].blocks[place]
         except IndexError:
             raise UnknownHandle(handle) from None

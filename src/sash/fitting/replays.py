@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
@@ -30,6 +31,8 @@ from sash.wire import json_text, read_list
 ENTRIES = 64
 MEMORY = 256_000_000
 """Bytes of histories that are remembered at the most."""
+PIECES = 64
+"""In so many pieces a list that grows is kept before they are put together."""
 
 
 class _Known:
@@ -47,32 +50,53 @@ class _Known:
         """Where it came as objects: the same in the form that objects are compared in."""
         self.outgoing = outgoing
         """The last request on each wire: the next one grows from it."""
-        self._json = listed.json
-        self.length = listed.json.rindex(b"]")
-        """Of its list of messages, without the closing bracket."""
-        while self._json[self.length - 1 : self.length].isspace():
-            self.length -= 1
-        self.memory = len(listed.json) + len(listed.packed)
-
-    @property
-    def prefix(self) -> bytes:
+        before, last = (listed.before, listed.last) if len(listed.before) < PIECES else ((), listed.json)
+        end = last.rindex(b"]")
+        while last[end - 1 : end].isspace():
+            end -= 1
+        self.pieces: tuple[memoryview, ...] = (*before, memoryview(last)[:end])
         """Its list of messages, without the closing bracket."""
-        if len(self._json) > self.length:
-            self._json = self._json[: self.length]
-        return self._json
+        self.length = sum(map(len, self.pieces))
+        self.memory = self.length + len(self.packed)
 
-    def grown_by(self, new: bytes) -> bytes:
-        """Its list with the items of another."""
-        return b"".join([memoryview(self._json)[: self.length], b"," + new[1:] if len(new) > 2 else b"]"])
+    def begins(self, listed: bytes) -> bool:
+        """Whether another list begins with this one."""
+        after = listed[self.length : self.length + 2]
+        if after[:1] != b"," and after != b"]":
+            return False
+        at = 0
+        for piece in self.pieces:
+            if not listed.startswith(piece, at):
+                return False
+            at += len(piece)
+        return True
 
 
-class Listed(msgspec.Struct, frozen=True):
-    """A history as JSON."""
+class Listed:
+    """A history as a JSON list."""
 
-    json: bytes
-    packed: bytearray = msgspec.field(default_factory=bytearray)
-    known: _Known | None = None
-    """What it grew from, where that is certain."""
+    def __init__(self, json: bytes, packed: bytearray | None = None, known: _Known | None = None) -> None:
+        self.known = known
+        """What it grew from, where that is certain: then only what is new was written."""
+        self.packed = bytearray() if packed is None else packed
+        """The same in the form that objects are compared in, where it came as objects."""
+        self._new = json
+        self.before: tuple[memoryview, ...] = () if known is None else known.pieces
+        self.last: bytes = json
+        if known is not None:
+            # Before nothing stands no comma.
+            self.last = b"," + json[1:] if len(json) > 2 else b"]"
+
+    @cached_property
+    def json(self) -> bytes:
+        """All of it."""
+        return b"".join((*self.before, self.last))
+
+    def since(self, known: _Known) -> bytes:
+        """What comes after the history that it grew from, as a list that is not opened where nothing does."""
+        if known is self.known:
+            return self._new if len(self._new) > 2 else b"["
+        return b"[" + self.json.rstrip()[known.length + 1 :]
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -114,12 +138,12 @@ class Replays:
         if known is not None:
             try:
                 new, plain = json_text.written(given[len(known.fold) :])
-                return Listed(known.grown_by(new), packed if plain else bytearray(), known)
+                return Listed(new, packed if plain else None, known)
             except InvalidMessage:
                 # The whole is refused too, and then with the place where it is wrong.
                 pass
         whole, plain = json_text.written(given)
-        return Listed(whole, packed if plain else bytearray())
+        return Listed(whole, packed if plain else None)
 
     def _longest_packed(self, packed: bytearray) -> _Known | None:
         best = None
@@ -141,25 +165,25 @@ class Replays:
         summaries: KeptSummaries | None = None,
     ) -> Replayed:
         """The fold of a JSON list of messages."""
-        whole, owner = listed.json.rstrip(), "" if summaries is None else summaries.owner
+        owner = "" if summaries is None else summaries.owner
         setup = (wire, policy, limits, counter.id, counter.version, owner)
-        known = (
-            listed.known if listed.known is not None and listed.known.setup == setup else self._longest(whole, setup)
-        )
+        known = listed.known
+        if known is None or known.setup != setup:
+            known = self._longest(listed.json.rstrip(), setup)
         if known is None:
-            fold, new = Fold(policy, limits, counter), whole
+            fold, new = Fold(policy, limits, counter), listed.json.rstrip()
             fold.memory = Archive() if policy.recall_tokens else None
         else:
-            fold, new = known.fold.copy(), b"[" + whole[known.length + 1 :]
+            fold, new = known.fold.copy(), listed.since(known)
         messages = read_list(new, wire, first=len(fold)) if new != b"[" else ()
         if known is not None and new != b"[" and not messages:
             # A comma after which nothing comes: read from the start, it is refused as it would have been at first.
-            read_list(whole, wire)
+            read_list(listed.json.rstrip(), wire)
         setting = blake2b(f"{wire} {counter.id} {counter.version}".encode(), digest_size=16).digest()
         for message in messages:
             fold.add(message, self._sizes.size(message, counter, setting))
         if summaries is not None and fold.frame.number and (known is None or fold.frame is not known.fold.frame):
-            fold.summarized(summaries.choose(fold, whole))
+            fold.summarized(summaries.choose(fold, listed.json.rstrip()))
         kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
         if messages and not fold.placing.calls_open:
             # With a call open, what is sent next may still change what stands here.
@@ -172,10 +196,8 @@ class Replays:
         best, found = None, -1
         with self._lock:
             for key, known in self._known.items():
-                length = known.length
-                longer = best is None or length > best.length
-                ends_there = listed[length : length + 1] == b"," or listed[length : length + 2] == b"]"
-                if longer and ends_there and known.setup == setup and listed.startswith(known.prefix):
+                longer = best is None or known.length > best.length
+                if longer and known.setup == setup and known.begins(listed):
                     best, found = known, key
             if best is not None:
                 self._known.move_to_end(found)

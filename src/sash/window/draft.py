@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import msgspec
 
 from sash.core.fold import Fold
 from sash.core.frame import Frame
@@ -10,11 +13,50 @@ from sash.core.kept import KeptMessage
 from sash.core.live import LiveMessage
 from sash.core.message import Message
 from sash.core.request import OURS, GrowingTurns, Shown, said_by_sash
-from sash.core.size import Size
-from sash.core.tokens import Counter, TokenCount
-from sash.window.report import shortened_of
+from sash.core.tokens import Counter
+from sash.window.report import mended, shortened_of
 from sash.window.seal import Finished, Remade, Seal, Unseal, checksum
 from sash.wire import Preparing, Repair, stands_apart, wire_named
+
+
+class SoFar(msgspec.Struct, frozen=True, gc=False):
+    """A draft as far as it had come when a request was made of it: from then on it only grows at its end."""
+
+    draft: Draft
+    messages: int
+    shortened: int
+    mended: int
+    lost: int
+    repairs: int
+
+    def sent(self) -> list[tuple[Message, int]]:
+        """What is sent, each with its position in the log; what a restart found finished is read only now."""
+        own, head, sealed = self.draft.sent[: self.messages], self.draft.head, self.draft.sealed
+        return own if sealed is None else [*own[:head], *sealed[1].sent, *own[head:]]
+
+    def written(self) -> list[bytes]:
+        """The JSON of each message; empty for a system prompt that stands apart."""
+        own, head, sealed = self.draft.written[: self.messages], self.draft.head, self.draft.sealed
+        return own if sealed is None else [*own[:head], *sealed[1].written, *own[head:]]
+
+    def positions(self) -> list[int]:
+        """Where in the log each message comes from, also where another wire has changed its form; -1: sash wrote it."""
+        draft, head, sealed = self.draft, self.draft.head, self.draft.sealed
+        lives = (draft.given[place][1] for place in draft.preparing.places[: self.messages])
+        own = [OURS if live is None else live.position for live in lives]
+        return own if sealed is None else [*own[:head], *sealed[1].positions, *own[head:]]
+
+    def handles(self) -> list[str]:
+        """Of what is shown in part."""
+        return self.draft.shortened[: self.shortened]
+
+    def repaired(self) -> Iterator[Repair]:
+        """All that had to be repaired, told of the log and not of what was put together."""
+        draft = self.draft
+        yield from mended(draft.mended[: self.mended])
+        for made in (*draft.preparing.lost[: self.lost], *draft.preparing.mending.repairs[: self.repairs]):
+            live = draft.given[made.message][1]
+            yield Repair(what=made.what, message=OURS if live is None else live.position, why=made.why)
 
 
 class Draft:
@@ -82,21 +124,17 @@ class Draft:
         twin._count()  # noqa: SLF001  # its own kind
         return twin
 
-    def positions(self) -> list[int]:
-        """Where in the log each message comes from, also where another wire has changed its form; -1: sash wrote it."""
-        lives = (self.given[place][1] for place in self.preparing.places)
-        own = [OURS if live is None else live.position for live in lives]
-        return own if self.sealed is None else [*own[: self.head], *self.sealed[1].positions, *own[self.head :]]
-
-    def all_written(self) -> list[bytes]:
-        """The JSON of each message that is sent, as of now."""
-        own = self.written[:]
-        return own if self.sealed is None else [*own[: self.head], *self.sealed[1].written, *own[self.head :]]
-
-    def all_sent(self) -> Callable[[], list[tuple[Message, int]]]:
-        """What is sent, as of now; what a restart found finished is read when somebody asks."""
-        own, head, sealed = self.sent[:], self.head, self.sealed
-        return lambda: own if sealed is None else [*own[:head], *sealed[1].sent, *own[head:]]
+    def so_far(self) -> SoFar:
+        """As far as it has come."""
+        preparing = self.preparing
+        return SoFar(
+            self,
+            len(self.sent),
+            len(self.shortened),
+            len(self.mended),
+            len(preparing.lost),
+            len(preparing.mending.repairs),
+        )
 
     def seal(self, fold: Fold) -> Seal | None:
         """What a restart needs to go on from here; None where something had to be repaired, or a call is open."""
@@ -160,17 +198,6 @@ class Draft:
         self.tokens, self.exact, self.size, self._led = seal.tokens, seal.exact, seal.size, False
         return True
 
-    def _add(self, tokens: int, counted: Size | TokenCount) -> None:
-        self.tokens += tokens
-        if not counted.exact:
-            self.exact = False
-
-    def told(self, repairs: Iterable[Repair]) -> Iterator[Repair]:
-        """Repairs told of the log, not of what was put together."""
-        for made in repairs:
-            live = self.given[made.message][1]
-            yield Repair(what=made.what, message=OURS if live is None else live.position, why=made.why)
-
     def _note(self, live: LiveMessage) -> None:
         if (live.came or live.message).edited:
             self.mended.append(live.position)
@@ -178,20 +205,31 @@ class Draft:
 
     def _count(self, *, counted: bool = False) -> None:
         """Counts and writes what stands for good: what was counted when it entered is not counted again."""
-        messages, places = self.preparing.messages, self.preparing.places
-        write, all_given, sent, all_written = self.wire.write_message, self.given, self.sent, self.written
-        for number in range(len(sent), len(messages)):
-            message, (given, live) = messages[number], all_given[places[number]]
-            if counted:
-                pass
-            elif live is not None and message is live.message and not message.edited:
-                self._add(live.size.tokens, live.size)
-            else:
+        start, all_given, sent = len(self.sent), self.given, self.sent
+        new, places = self.preparing.messages[start:], self.preparing.places[start:]
+        tokens, exact = self.tokens, self.exact
+        for message, place in zip(new, places, strict=True):
+            given, live = all_given[place]
+            if live is not None and message is live.message and not message.edited:
+                size = live.size
+                tokens, exact = tokens + size.tokens, exact and size.exact
+                sent.append((message, live.position))
+                continue
+            if not counted:
                 taken = self.counter.message(message)
-                self._add(taken.value, taken)
+                tokens, exact = tokens + taken.value, exact and taken.exact
             sent.append((message, live.position if live is not None and message is given else OURS))
-            if self._led:
-                self._led = stands_apart(message, self.wire)
-            written = b"" if self._led else write(message)
-            all_written.append(written)
-            self.size += len(written or message.source) + 1
+        if not counted:
+            self.tokens, self.exact = tokens, exact
+        self._write(new)
+
+    def _write(self, new: Sequence[Message]) -> None:
+        if self._led:
+            apart = [*takewhile(lambda message: stands_apart(message, self.wire), new)]
+            self._led = len(apart) == len(new)
+            self.written += [b""] * len(apart)
+            self.size += sum(len(message.source) + 1 for message in apart)
+            new = new[len(apart) :]
+        written = [*map(self.wire.write_message, new)]
+        self.written += written
+        self.size += sum(map(len, written)) + len(written)

@@ -13,14 +13,14 @@ from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.message import Message
 from sash.core.policy import Limits, budget_of
-from sash.core.request import OURS, beside_of, head_of, new_facts, recalled_text
+from sash.core.request import OURS, beside_of, head_of, new_facts, told_beside
 from sash.core.sources import Source, asked_by, cut_to
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total
 from sash.errors import InvalidRequest
-from sash.window.draft import Draft
+from sash.window.draft import Draft, SoFar
 from sash.window.prepared import Made, Prepared
 from sash.window.prompt import flat_prompt
-from sash.window.report import Moment, Report, cut_sources, mended, report_of, shortened_of
+from sash.window.report import Moment, Report, cut_sources, report_of, shortened_of
 from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
 from sash.wire import Repair, carry_tools, wire_named, write_fields
@@ -113,48 +113,56 @@ class Outgoing:
         settled = self.settled(fold)
         if self.wire == "flat":
             return self._flat(fold, settled)
-        draft = self._drafted(fold, settled.sources).finished()
+        told = told_beside(fold)
+        draft = self._drafted(fold, settled.sources, told).finished()
         draft.preparing.check()
-        moment, history = Moment.of(fold), fold.total
-        beside = self.beside(fold)
-        tools, lost = self._carried, self._lost
-        sent, written = draft.all_sent(), draft.all_written()
-        said, size = TokenCount(draft.tokens, draft.exact), draft.size
-        changed: list[tuple[Message, int]] | None = None
-        if self.setup.policy.alternate and self.wire == "openai-chat":
-            changed = self._alternated(sent())
+        so_far, moment = draft.so_far(), Moment.of(fold)
+        said, changed = TokenCount(draft.tokens, draft.exact), self._changed(so_far)
+        merged = changed is not None and len(changed) != len(so_far.written())
+        if changed is not None and merged:
             said = total(self.counter.message(message) for message, _ in changed)
-        if self.setup.policy.breakpoints and self.wire == "anthropic":
-            marked = place_breakpoints([message for message, _ in sent()], tools, head=draft.head)
-            changed = [_known(message, entry) for message, entry in zip(marked, sent(), strict=True)]
-        shortened, lone, repaired = draft.shortened[:], draft.mended[:], draft.preparing.repairs()
 
         def fields() -> dict[str, bytes]:
             if changed is not None:
-                return write_fields([message for message, _ in changed], tools, self.wire)
+                return write_fields([message for message, _ in changed], self._carried, self.wire)
+            written = so_far.written()
             # What a restart found finished need not be read again: only what leads could stand apart.
             known = draft.sealed is not None and len(written) > draft.head + 1
-            leading = draft.sent[: draft.head] if known else sent()
-            return write_fields([message for message, _ in leading], tools, self.wire, written=written)
+            leading = draft.sent[: draft.head] if known else so_far.sent()
+            return write_fields([message for message, _ in leading], self._carried, self.wire, written=written)
 
         def report() -> Report:
             cut = cut_sources(self.setup.sources, settled.sources)
-            repairs = [*lost, *cut, *mended(lone), *draft.told(repaired)]
-            return report_of(moment, repairs, shortened, settled.laid_out(history, beside))
+            ledger = settled.laid_out(moment.history, self._counted(told))
+            return report_of(moment, [*self._lost, *cut, *so_far.repaired()], so_far.handles(), ledger)
+
+        def positions() -> list[int]:
+            # Merged messages come from several places.
+            return [position for _, position in changed] if changed and merged else so_far.positions()
 
         if fold.factor != 1.0 or fold.beyond:
             said = TokenCount(corrected(said.value, fold.factor, fold.beyond), said.exact and fold.factor == 1.0)
-        tokens = total((said, self._beside_messages()))
-
-        def positions() -> list[int]:
-            if changed is not None and len(changed) != len(written):
-                # Merged messages come from several places.
-                return [position for _, position in changed]
-            return draft.positions()[: len(written)]
-
-        told = sent if changed is None else lambda: changed
-        made = Made(wire=self.wire, fold=fold, sent=told, positions=positions, tokens=tokens, size=size)
+        made = Made(
+            wire=self.wire,
+            fold=fold,
+            sent=so_far.sent if changed is None else lambda: changed,
+            written=so_far.written if changed is None else tuple,
+            positions=positions,
+            tokens=said + self._beside_messages(),
+            size=draft.size,
+        )
         return Prepared(made, fields, report)
+
+    def _changed(self, so_far: SoFar) -> Sequence[tuple[Message, int]] | None:
+        """What is sent in the form that the policy asks for; None where that is the draft's own."""
+        policy = self.setup.policy
+        if policy.alternate and self.wire == "openai-chat":
+            return self._alternated(so_far.sent())
+        if policy.breakpoints and self.wire == "anthropic":
+            sent = so_far.sent()
+            marked = place_breakpoints([message for message, _ in sent], self._carried, head=so_far.draft.head)
+            return [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
+        return None
 
     def settled(self, fold: Fold) -> Settled:
         """Who gets what of the window. What stands at the head never depends on what changes with each input."""
@@ -177,8 +185,10 @@ class Outgoing:
 
     def beside(self, fold: Fold) -> dict[SourceName, TokenCount]:
         """What stands with the current input takes."""
-        texts: tuple[tuple[SourceName, str], ...] = (("recalled", recalled_text(fold)), ("facts", new_facts(fold)))
-        return {name: self.counter.text(text) for name, text in texts if text}
+        return self._counted(told_beside(fold))
+
+    def _counted(self, told: Mapping[SourceName, str]) -> dict[SourceName, TokenCount]:
+        return {name: self.counter.text(text) for name, text in told.items()}
 
     def _settle(self, fold: Fold, head: _Head) -> Settled:
         given = self.setup.sources
@@ -213,10 +223,10 @@ class Outgoing:
             **({"facts": counter.text(head.facts)} if head.facts else {}),
         }
 
-    def _drafted(self, fold: Fold, sources: Sequence[Source]) -> Draft:
+    def _drafted(self, fold: Fold, sources: Sequence[Source], told: Mapping[SourceName, str]) -> Draft:
         """The draft of this request: the last one, grown, wherever that can be."""
         current = fold.newest
-        beside = beside_of(fold, sources=sources) if current is not None else None
+        beside = beside_of(told, sources=sources) if current is not None else None
         base = self._based(fold, sources, beside is not None)
         if fold.placing.calls_open and any(turn != current for turn in fold.placing.waiting):
             # An earlier turn will still grow, before what stands after it now: this draft is for this request only.

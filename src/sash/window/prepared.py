@@ -24,6 +24,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     wire: str
     fold: Fold
     sent: Callable[[], Sequence[tuple[Message, int]]]
+    written: Callable[[], Sequence[bytes]] = tuple
+    """The JSON of each message, empty for a system prompt that stands apart; of none where it is not known yet."""
     positions: Callable[[], Sequence[int]] = tuple
     tokens: TokenCount
     size: int
@@ -79,7 +81,11 @@ class Prepared:
         """The messages to send, as plain objects."""
         said = self.fields[self.field]
         # One text may be all there is: a flat prompt, or an input of Responses.
-        return [decoded(said)] if said[:1] == b'"' else [decoded(item) for item in items(said)]
+        return [decoded(said)] if said[:1] == b'"' else [decoded(item) for item in self._items()]
+
+    def _items(self) -> Sequence[bytes]:
+        """The JSON of each message in the field that holds them."""
+        return [item for item in self.made.written() if item] or items(self.fields[self.field])
 
     @cached_property
     def request(self) -> dict[str, Any]:

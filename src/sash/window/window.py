@@ -23,6 +23,7 @@ from sash.core.recall import Archive
 from sash.core.size import Size, size_of
 from sash.core.state import FoldState
 from sash.core.tokens import Counter, TokenCount
+from sash.core.turn import SYSTEM
 from sash.counters import Choice
 from sash.errors import BodyTooLarge, WindowOverflow
 from sash.window.context import Context
@@ -42,6 +43,8 @@ class Window:
     def __init__(self, setup: Setup, *, choice: Choice | None = None, fold: Fold | None = None) -> None:
         self.setup = setup
         self.choice = choice or setup.choice()
+        self.counter: Counter = self.choice.counter
+        """What counts for the model."""
         if fold is None:
             limits = setup.limits(self.choice, setup.fixed(self.counter))
             fold = Fold(setup.policy, limits, self.counter)
@@ -85,11 +88,6 @@ class Window:
         return twin
 
     @property
-    def counter(self) -> Counter:
-        """What counts for the model."""
-        return self.choice.counter
-
-    @property
     def frame(self) -> Frame:
         """The frame in force."""
         return self.fold.frame
@@ -109,10 +107,10 @@ class Window:
         self, message: Message, at: float | None = None, *, position: int | None = None, held: bool = False
     ) -> Frame | None:
         """One more message; the frame it leads to, if it leads to one."""
-        fold, prompts = self.fold, len(self.fold.system)
-        self.size = size_of(message, self.counter)
-        frame = fold.add(message, self.size, at, position=position, held=held)
-        if len(fold.system) > prompts:
+        fold = self.fold
+        self.size = size = size_of(message, self.counter)
+        frame = fold.add(message, size, at, position=position, held=held)
+        if fold.placed.turn == SYSTEM:
             # A system prompt among the messages stands in every request from now on.
             fold.limits = self.limits()
         return frame
@@ -125,6 +123,7 @@ class Window:
         """
         before, self.setup = self.setup, setup
         self.choice = setup.choice()
+        self.counter = self.choice.counter
         self.fold.configure(setup.policy, self.limits(), self.counter)
         if not self.fold.turns:
             return None

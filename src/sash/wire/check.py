@@ -72,6 +72,8 @@ class Checking:
         opaque = False
         for block in blocks:
             kind = type(block)
+            if kind is Text:
+                continue
             if kind is ToolResult:
                 closed.append(block.call_id)  # type: ignore[union-attr]  # mypy does not narrow by `kind is`
             elif kind is ToolCall:
@@ -85,7 +87,7 @@ class Checking:
         if self.spoken:
             if not blocks or rules.refuses_blank_text or role == "meta":
                 self._take_words(message)
-            if opened or closed or opaque or rules.joins_runs or self.pairs.waiting:
+            if opened or closed or self.pairs.waiting or rules.joins_runs or opaque:
                 for what in self.pairs.take(message, opened, closed):
                     self._refuse(what)
         if rules.item_id is not None:

@@ -156,12 +156,22 @@ def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 def object_of(fields: Mapping[str, bytes | msgspec.Raw]) -> bytes:
     """An object from its fields."""
-    return b"{" + b",".join(b"%b:%b" % (msgspec.json.encode(key), bytes(value)) for key, value in fields.items()) + b"}"
+    # A field may be megabytes: each is copied once.
+    parts: list[bytes | msgspec.Raw] = []
+    for key, value in fields.items():
+        parts += (b",", msgspec.json.encode(key), b":", value)
+    return b"".join((b"{", *parts[1:], b"}"))
 
 
 def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
     """A list from its items."""
-    return b"[%b]" % b",".join(items)
+    whole = list(items)
+    if not whole:
+        return b"[]"
+    # The brackets go with the ends: the whole, which may be megabytes, is copied once.
+    whole[0] = b"[%b" % whole[0]
+    whole[-1] = b"%b]" % whole[-1]
+    return b",".join(whole)
 
 
 def mend_surrogates(text: bytes) -> bytes:

@@ -84,17 +84,20 @@ class Preparing:
     def take(self, messages: Iterable[Message]) -> None:
         """More messages at the end."""
         name, mend, tidies = self.wire.NAME, self.mending.take, self.wire.RULES.item_id is not None
+        position = self.taken
         for message in messages:
-            position, self.taken = self.taken, self.taken + 1
             if tidies:
                 message = self._tidied(position, message)  # noqa: PLW2901  (the same, without its id)
             if message.wire == name or message.role == "meta":
                 if self._run is not None:
                     self._flush()
-                self._spoken = self._spoken or message.role != "system"
+                if not self._spoken:
+                    self._spoken = message.role != "system"
                 mend(position, message)
             else:
                 self._shape(position, message)
+            position += 1
+        self.taken = position
         self._settle()
 
     @property
@@ -150,12 +153,13 @@ class Preparing:
         end = mending.settled()
         if end == self._settled:
             return
+        messages, places, sent, origins = self.messages, self.places, mending.sent, mending.origins
         for place in range(self._settled, end):
-            message = mending.sent[place]
+            message = sent[place]
             if message is not None:
                 check(message)
-                self.messages.append(message)
-                self.places.append(mending.origins[place])
+                messages.append(message)
+                places.append(origins[place])
         self._settled = end
 
     def _tidied(self, position: int, message: Message) -> Message:

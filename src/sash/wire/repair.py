@@ -156,7 +156,7 @@ class Mending:
             self._send(message if paired is block else message.edit((paired,)))
         else:
             self._take_each_result(message)
-        if not self.open:
+        if self.held and not self.open:
             self._release()
 
     def _take_each_result(self, message: Message) -> None:
@@ -200,7 +200,7 @@ class Mending:
         if type(block) is not ToolResult:
             return block
         custom = call.custom if self.rules.custom_results else block.custom
-        if (call.sent, custom) == (block.call_id, block.custom):
+        if call.sent == block.call_id and custom == block.custom:
             return block
         return msgspec.structs.replace(block, call_id=call.sent, custom=custom)
 
@@ -239,8 +239,6 @@ class Mending:
             self._drop_reasoning(call.place)
 
     def _release(self) -> None:
-        if not self.held:
-            return
         held, self.held = self.held, []
         for position, message in held:
             self.position = position
