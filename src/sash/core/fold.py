@@ -239,7 +239,9 @@ class Fold(InWindow):
             size = Size(0)
         if not size.exact:
             self.exact = False
-        live, number = self.entering(position, message, size), placed.turn
+        live, number = LiveMessage(position, message, size), placed.turn
+        if size.tokens > self.limits.record_over:
+            live = self.entering(live)
         if number == SYSTEM:
             self.system.append(live)
             return None
@@ -576,11 +578,10 @@ class Fold(InWindow):
         turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
         return turn
 
-    def entering(self, position: int, message: Message, size: Size) -> LiveMessage:
+    def entering(self, live: LiveMessage) -> LiveMessage:
         """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
-        live = LiveMessage(position, message, size)
         limit = self.limits.record_over
-        return recorded(live, limit, self.counter) if 0 < limit < size.tokens else live
+        return recorded(live, limit, self.counter) if 0 < limit < live.size.tokens else live
 
     def over_high(self) -> bool:
         """Whether history is above its high mark."""

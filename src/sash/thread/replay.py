@@ -14,7 +14,7 @@ from sash.core.calibration import Calibration, Report, observe, refused
 from sash.core.event import Event
 from sash.core.facts import Fact
 from sash.core.frame import Frame
-from sash.core.live import LiveTurn
+from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
 from sash.core.summary import Summary
@@ -152,5 +152,5 @@ class Replay:
             if not turn.title:
                 turn.title = title_of(message)
             size = size_of(message, self.window.counter)
-            turn.add(fold.entering(event.seq - 1, message, size), size.tokens)
+            turn.add(fold.entering(LiveMessage(event.seq - 1, message, size)), size.tokens)
         return turn
