@@ -132,7 +132,8 @@ def _least(text: str) -> float:
     No public tokenizer has a token for more than eight repeated letters; of what people rule
     and pad with they have runs of 16 to 128.
     """
-    rules = sum(map(text.count, _RULES))
+    content = text.encode("utf-8", "surrogatepass")
+    rules = len(content) - len(content.translate(None, _RULES))
     return (len(text) - rules) / 8 + rules / 32
 
 
@@ -140,7 +141,7 @@ _as_integer = int.from_bytes
 _LEAST_OF_EDGES = 0.6
 """In no language it is less, of a thousand characters."""
 _ASCII = bytes(range(0x80))
-_RULES = " \t\n-=_*#~./+"
+_RULES = b" \t\n-=_*#~./+"
 _CONTINUING = bytes(range(0x80, 0xC0))
 """Every byte of a character beyond ASCII but its first."""
 _NOT_CONTINUING = bytes(range(0x80)) + bytes(range(0xC0, 0x100))
