@@ -117,3 +117,17 @@ def test_the_rest_of_a_checkpoint_is_read_apart(store: Store, tenant: str) -> No
     store.append(tenant, thread, Entry(events=(), checkpoint=b"again"))
     assert (store.checkpoint(tenant, thread, 2), store.checkpoint_rest(tenant, thread, 2)) == (b"again", b"")
     assert store.checkpoint_rest(tenant, thread + 1, 2) is None
+
+
+def test_a_checkpoint_that_leaves_the_rest_to_another_is_there_until_the_next(store: Store, tenant: str) -> None:
+    thread = thread_of(store, tenant, "one").id
+    store.append(tenant, thread, Entry(events=(said("two"),), checkpoint=b"whole", rest=b"rest"))
+    for text in ("three", "four"):
+        store.append(tenant, thread, Entry(events=(said(text),), checkpoint=text.encode(), rest=None))
+        head = store.head(tenant, thread)
+        assert (head.checkpoint, head.checkpoint_seq) == (text.encode(), head.last_seq)
+        assert store.checkpoints(tenant, thread, until=9) == [head.last_seq, 2]
+        assert store.checkpoint_rest(tenant, thread, head.last_seq) is None
+    assert store.checkpoint_rest(tenant, thread, 2) == b"rest"
+    store.append(tenant, thread, Entry(events=(said("x"),) * 300, checkpoint=b"next", rest=b""))
+    assert store.checkpoints(tenant, thread, until=999) == [304, 2]

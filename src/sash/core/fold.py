@@ -103,14 +103,14 @@ class Fold(InWindow):
         self._due: tuple[Reason, int | None] | None = None
         """A slide that was asked for while calls were open."""
 
-    def state(self) -> FoldState:
-        """What must survive a restart."""
+    def state(self, *, digest: bool = True) -> FoldState:
+        """What must survive a restart; the digest may be left out where it is kept already."""
         return FoldState(
             frame=self.frame,
             placing=self.placing.copy(),
             system=tuple(map(KeptMessage.of, self.system)),
             turns=self.resting or Resting.of(self.turns.values()),
-            digest=self.left.written(),
+            digest=self.left.written() if digest else msgspec.Raw(b"null"),
             summaries=self.summaries,
             pinned=tuple(sorted(self.pinned)),
             tokens=self.tokens,

@@ -194,9 +194,11 @@ class MemoryStore(MemoryKeys, MemoryRuns):
         self._last_order += len(events)
         kept.frames += entry.frames
         if entry.checkpoint is not None:
-            kept.checkpoints[last] = entry.checkpoint, entry.rest
-            for seq in superfluous(kept.checkpoints, last):
-                del kept.checkpoints[seq]
+            stay = {seq: state for seq, state in kept.checkpoints.items() if state[1] is not None and seq != last}
+            # One that passes has nothing of its own to stand on.
+            for seq in superfluous([*stay, last] if entry.rest is not None else stay, last):
+                del stay[seq]
+            kept.checkpoints = {**stay, last: (entry.checkpoint, entry.rest)}
         kept.postings += entry.postings
         kept.row = msgspec.structs.replace(
             kept.row,

@@ -29,7 +29,7 @@ class MemoryThread:
         self.order: list[int] = []
         """Of each event, its place among all events of the store: what is newer is found first."""
         self.frames: list[FrameRow] = []
-        self.checkpoints: dict[int, tuple[bytes, bytes]] = {}
+        self.checkpoints: dict[int, tuple[bytes, bytes | None]] = {}
         """By the event each was written after, oldest first; and the rest of each."""
         self.postings: list[Posting] = []
         self.once: dict[str, tuple[bytes, Appended]] = {}

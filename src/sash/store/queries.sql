@@ -113,6 +113,9 @@ INSERT INTO frame (tenant, thread, number, after_seq, body) VALUES (:tenant, :th
 INSERT INTO checkpoint (thread, tenant, after_seq, body, rest) VALUES (:thread, :tenant, :after_seq, :body, :rest)
 ON CONFLICT (tenant, thread, after_seq) DO UPDATE SET body = excluded.body, rest = excluded.rest;
 
+-- name: drop_passing_checkpoints
+DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND rest IS NULL;
+
 -- name: drop_checkpoint
 DELETE FROM checkpoint WHERE tenant = :tenant AND thread = :thread AND after_seq = :after_seq;
 

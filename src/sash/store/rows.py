@@ -68,8 +68,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The frames that the events lead to."""
     checkpoint: bytes | None = None
     """The fold's state after the last event; of the older ones some stay, the further back the fewer."""
-    rest: bytes = b""
-    """What of that state is not needed to go on, and may be asked for later."""
+    rest: bytes | None = b""
+    """
+    What of that state is not needed to go on, and may be asked for later.
+
+    None: it is what was written with an earlier one. Such a checkpoint stays until the next is written.
+    """
     postings: tuple[Posting, ...] = ()
     covered: int | None = None
     """From now on the summary covers the turns before this number; None: as before."""

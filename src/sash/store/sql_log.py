@@ -102,9 +102,11 @@ class SqlLog(Transactions):
             assert frame.after_seq <= last_seq, "a frame is made after an event that is there"
             run.run("add_frame", **at, number=frame.number, after_seq=frame.after_seq, body=frame.body)
         if entry.checkpoint is not None:
+            run.run("drop_passing_checkpoints", **at)
             run.run("put_checkpoint", **at, after_seq=last_seq, body=entry.checkpoint, rest=entry.rest)
             kept = [seq for (seq,) in run.rows("checkpoints", **at, until=last_seq)]
-            for seq in superfluous(kept, last_seq):
+            # One that passes has nothing of its own to stand on.
+            for seq in superfluous(kept if entry.rest is not None else kept[1:], last_seq):
                 run.run("drop_checkpoint", **at, after_seq=seq)
         if entry.postings:
             run.many("add_posting", [{**at, **values_of_posting(posting)} for posting in entry.postings])
@@ -267,7 +269,7 @@ class SqlLog(Transactions):
         """What was written beside the one after this event."""
         tenant_name(tenant)
         found = self._ask("checkpoint_rest", tenant=tenant, thread=thread, after_seq=seq)
-        return bytes(found[0][0]) if found else None
+        return bytes(found[0][0]) if found and found[0][0] is not None else None
 
     def redact(self, tenant: str, thread: int, seq: int, tombstone: bytes) -> None:
         """Body and words give way to a tombstone."""

@@ -8,7 +8,7 @@ from sash.errors import NotFound
 from sash.store import Entry, FrameRow, Share, ThreadRow
 from sash.thread.log import Segment
 from sash.thread.origin import Origin
-from sash.thread.saved import written
+from sash.thread.saved import written, written_digest
 from sash.thread.tail import Tail
 
 
@@ -32,7 +32,8 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
     row = store.create(log.tenant, name, made, shares=shares)
     frame = replay.window.frame
     frames = (FrameRow(number=frame.number, after_seq=at, body=msgspec.json.encode(frame)),) if frame.number else ()
-    body, rest = written(replay.checkpoint(), replay.window.seal())
-    entry = Entry(events=(), frames=frames, checkpoint=body, rest=rest)
+    checkpoint = replay.checkpoint()
+    body = written(checkpoint, replay.window.seal(), digest_seq=at)
+    entry = Entry(events=(), frames=frames, checkpoint=body, rest=written_digest(checkpoint.fold.digest))
     store.append(log.tenant, row.id, entry, expected_seq=at)
     return store.thread(log.tenant, row.id)

@@ -49,12 +49,12 @@ class Replay:
             replay.window.unseal(saved.seal, said)
         return replay
 
-    def checkpoint(self) -> Checkpoint:
-        """What must survive a restart."""
+    def checkpoint(self, *, digest: bool = True) -> Checkpoint:
+        """What must survive a restart; without its digest, where that is stored already."""
         return Checkpoint(
             setup=self.window.setup,
             counter=self.counted_by(),
-            fold=self.window.fold.state(),
+            fold=self.window.fold.state(digest=digest),
             calibration=self.calibration,
         )
 

@@ -32,6 +32,8 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
     checkpoint: Checkpoint
     """Without its digest."""
+    digest_seq: int
+    """The event after which the digest was written."""
     seal: Seal | None = None
 
 
@@ -42,6 +44,7 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
     fold: FoldState
     calibration: Calibration
     seal: Seal | None
+    digest_seq: int
 
 
 _stored = msgspec.msgpack.Decoder(_Stored)
@@ -53,12 +56,17 @@ def _setup(packed: bytes) -> Setup:
     return msgspec.msgpack.decode(packed, type=Setup)
 
 
-def written(checkpoint: Checkpoint, seal: Seal | None) -> tuple[bytes, bytes]:
-    """What is stored of a checkpoint: what is needed to go on, and the digest."""
+def written(checkpoint: Checkpoint, seal: Seal | None, *, digest_seq: int) -> bytes:
+    """What is stored of a checkpoint: all but its digest, which was written after that event."""
     fold = msgspec.structs.replace(checkpoint.fold, digest=_APART)
     setup = msgspec.msgpack.encode(checkpoint.setup)
-    stored = _Stored(VERSION, setup, checkpoint.counter, fold, checkpoint.calibration, seal)
-    return _checked(msgspec.msgpack.encode(stored)), _checked(bytes(checkpoint.fold.digest))
+    stored = _Stored(VERSION, setup, checkpoint.counter, fold, checkpoint.calibration, seal, digest_seq)
+    return _checked(msgspec.msgpack.encode(stored))
+
+
+def written_digest(digest: msgspec.Raw) -> bytes:
+    """What is stored of a digest."""
+    return _checked(bytes(digest))
 
 
 def read(body: bytes | None) -> Saved | None:
@@ -74,7 +82,7 @@ def read(body: bytes | None) -> Saved | None:
     if stored.version != VERSION:
         return None
     checkpoint = Checkpoint(setup=setup, counter=stored.counter, fold=stored.fold, calibration=stored.calibration)
-    return Saved(checkpoint=checkpoint, seal=stored.seal)
+    return Saved(checkpoint=checkpoint, digest_seq=stored.digest_seq, seal=stored.seal)
 
 
 def read_digest(rest: bytes | None) -> msgspec.Raw | None:

@@ -22,11 +22,13 @@ from sash.thread.log import Log, messages_of
 from sash.thread.recollection import StoredMemory
 from sash.thread.replay import Replay
 from sash.thread.said import Said
-from sash.thread.saved import Saved, read, read_digest, written
+from sash.thread.saved import Saved, read, read_digest, written, written_digest
 from sash.window import Setup, Window
 
-CHECKPOINT_EVERY = 128
+CHECKPOINT_EVERY = 32
 """Events after which a checkpoint is written although no frame was made."""
+SHARE = 8
+"""A window of so many times more messages is written so many times less often: its state costs a share of them."""
 LAST = 2**63 - 1
 """Larger than the number of any event."""
 ATTEMPTS = 16
@@ -73,6 +75,8 @@ class Tail:
         self._replay: Replay | None = None
         self._seq = 0
         self._checkpointed = 0
+        self._digested = (-1, 0)
+        """The frame whose digest was stored last, and the event after which it was."""
         self._own = 0
         self._foreseen = -1
         """The frame whose successor was looked for."""
@@ -145,6 +149,9 @@ class Tail:
             self._note(self.log.events(since=known, until=head.last_seq, kinds=MOVES))
         saved = read(head.checkpoint)
         replay = None if saved is None else self._resumed(saved, head.checkpoint_seq, head.last_seq)
+        self._digested = (-1, 0)
+        if replay is not None and saved is not None:
+            self._digested = saved.checkpoint.fold.frame.number, saved.digest_seq
         if replay is None:
             replay, _ = self.folded(until=head.last_seq)
             if head.frame is not None:
@@ -170,12 +177,12 @@ class Tail:
         replay = Replay.resumed(saved, Said(self.log, saved.seal), self.log.turn, self.memory)
         if replay.counted_by() != saved.checkpoint.counter:
             return None
-        replay.window.fold.left = Left(lambda: self._digest(thread, seq))
+        replay.window.fold.left = Left(lambda: self._digest(thread, saved.digest_seq, seq))
         return replay
 
-    def _digest(self, thread: int, seq: int) -> msgspec.Raw:
+    def _digest(self, thread: int, written_after: int, seq: int) -> msgspec.Raw:
         """The digest of what had left at a checkpoint; folded again, where others have gone on and dropped it since."""
-        stored = read_digest(self.log.store.checkpoint_rest(self.log.tenant, thread, seq))
+        stored = read_digest(self.log.store.checkpoint_rest(self.log.tenant, thread, written_after))
         return self.folded(until=seq, anew=True)[0].window.fold.left.written() if stored is None else stored
 
     def _note(self, news: Iterable[Event]) -> None:
@@ -197,7 +204,7 @@ class Tail:
             # From here on the state runs ahead of what is stored.
             self._replay = None
             draft = make(replay, seq)
-            entry, state = self._entry(draft, seq)
+            entry = self._entry(draft, seq)
             try:
                 appended = self.log.store.append(self.log.tenant, self.log.thread, entry, expected_seq=seq, key=key)
             except Conflict:
@@ -206,23 +213,23 @@ class Tail:
             if not appended.repeated:
                 self._replay, self._seq = draft.replay, appended.last_seq
                 self._own = appended.last_seq
-                self._checkpointed = appended.last_seq if state else self._checkpointed
+                if entry.checkpoint is not None:
+                    self._checkpointed = appended.last_seq
+                    if entry.rest is not None:
+                        self._digested = draft.replay.window.frame.number, appended.last_seq
                 self._foreseen = self._foreseen if entry.ahead is None else draft.replay.window.frame.number
             return Written(draft, appended)
         raise Conflict(thread=self.log.thread, expected_seq=self._seq, last_seq=self._seq)
 
-    def _entry(self, draft: Draft, seq: int) -> tuple[Entry, bool]:
+    def _entry(self, draft: Draft, seq: int) -> Entry:
         replay = draft.replay
-        due = seq + len(draft.events) - self._checkpointed
-        window = sum(map(len, replay.window.fold.turns.values()))
-        # A large window is written less often, so that its state costs a share of what is said and no more.
-        state = bool(draft.frames) or draft.checkpoint or due >= max(CHECKPOINT_EVERY, window // 2)
         frames = tuple(
             FrameRow(number=frame.number, after_seq=after, body=msgspec.json.encode(frame))
             for after, frame in draft.frames
         )
-        body, rest = written(replay.checkpoint(), replay.window.seal()) if state else (None, b"")
-        entry = Entry(
+        last = seq + len(draft.events)
+        body, rest = self._state(replay, last) if self._is_due(draft, last) else (None, None)
+        return Entry(
             events=draft.events,
             frames=frames,
             checkpoint=body,
@@ -231,7 +238,24 @@ class Tail:
             covered=draft.covered,
             ahead=self._ahead(replay.window.fold),
         )
-        return entry, state
+
+    def _is_due(self, draft: Draft, last: int) -> bool:
+        """Whether the state is written: with each frame, and now and then between, so that little is folded again."""
+        if draft.frames or draft.checkpoint:
+            return True
+        since, fold = last - self._checkpointed, draft.replay.window.fold
+        if since < CHECKPOINT_EVERY or since * SHARE < sum(map(len, fold.turns.values())):
+            return False
+        # A request that could not be sent as it stands is put together anew: rather a little later.
+        return not fold.placing.calls_open or since >= 2 * CHECKPOINT_EVERY
+
+    def _state(self, replay: Replay, last: int) -> tuple[bytes, bytes | None]:
+        """The state, and the digest where it is not stored already: it is the same until the next frame."""
+        number, written_after = self._digested
+        anew = number != replay.window.frame.number
+        checkpoint, seal = replay.checkpoint(digest=anew), replay.window.seal()
+        body = written(checkpoint, seal, digest_seq=last if anew else written_after)
+        return body, written_digest(checkpoint.fold.digest) if anew else None
 
     def _ahead(self, fold: Fold) -> int | None:
         """

@@ -76,7 +76,7 @@ CREATE TABLE checkpoint (
     thread    bigint NOT NULL,
     after_seq bigint NOT NULL,
     body      bytea NOT NULL,
-    rest      bytea NOT NULL DEFAULT '',
+    rest      bytea DEFAULT '',
     PRIMARY KEY (tenant, thread, after_seq)
 );
 

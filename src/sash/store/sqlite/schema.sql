@@ -66,7 +66,7 @@ CREATE TABLE checkpoint (
     tenant    TEXT    NOT NULL,
     thread    INTEGER NOT NULL,
     after_seq INTEGER NOT NULL,
-    body      BLOB    NOT NULL, rest BLOB NOT NULL DEFAULT x'',
+    body      BLOB    NOT NULL, rest BLOB DEFAULT x'',
     PRIMARY KEY (tenant, thread, after_seq)
 ) STRICT;
 
