@@ -25,7 +25,7 @@ from sash.thread.said import Said
 from sash.thread.saved import Saved, read, read_digest, written, written_digest
 from sash.window import Setup, Window
 
-CHECKPOINT_EVERY = 32
+CHECKPOINT_EVERY = 16
 """Events after which a checkpoint is written although no frame was made."""
 SHARE = 8
 """A window of so many times more messages is written so many times less often: its state costs a share of them."""
