@@ -17,6 +17,7 @@ import pytest
 
 from sash.errors import Conflict, DamagedDatabase, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sash.store import Entry, Store, open_store
+from sash.store.queries import statements
 from sash.store.sqlite import SqliteStore, writer
 from sash.store.sqlite.connection import WAL_LIMIT
 from tests.store.building import entry, said, texts_of, thread_of
@@ -289,6 +290,14 @@ def test_a_lower_durability_says_so_to_the_database(scratch: Path) -> None:
         assert store._writer.connection.pragma("synchronous") == level
         assert store._writer.connection.pragma("journal_mode") == "wal"
         store.close()
+
+
+def test_what_is_no_message_is_found_without_looking_at_messages(scratch: Path) -> None:
+    store = SqliteStore(scratch / "threads.db")
+    asked = {"tenant": "", "thread": 1, "since": 0, "until": 9, "kinds": '["mark"]', "limit": 9}
+    plan = store._writer.connection.execute(f"EXPLAIN QUERY PLAN {statements('sqlite')['rest']}", asked).fetchall()
+    assert "SEARCH log USING INDEX log_rest" in str(plan[0][3])
+    store.close()
 
 
 @pytest.fixture

@@ -39,6 +39,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(changed, told_window=0, answer=0)
 
 
+NO_CHANGE = Change()
+
+
 def change_of(
     wire: str,
     *,

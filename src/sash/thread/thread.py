@@ -24,6 +24,7 @@ from sash.errors import NotFound
 from sash.store import Key, Store, ThreadRow
 from sash.summarize import Summarizer
 from sash.thread.acts import (
+    NO_CHANGE,
     Change,
     Compacted,
     Remembered,
@@ -258,6 +259,8 @@ class Thread(Reading):
 
         with self._lock:
             setup = self._tail.current().window.setup
+            if change == NO_CHANGE:
+                return None
             changed = change.of(setup)
             if changed == setup:
                 return None
