@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,29 @@ def test_mistakes_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(LookupError, match="no counter"):
         opened(store, policy=Policy(counter="abacus"))
     assert store.threads("") == []
+
+
+_AT_ONCE = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from sash.core.policy import Policy
+from sash.store import MemoryStore
+from sash.thread import open_thread
+
+sys.setswitchinterval(1e-6)
+store, together = MemoryStore(), Barrier(8)
+
+def opened(number):
+    together.wait()
+    thread = open_thread(f"t{number % 3}", store=store, policy=Policy(counter="chars4"), system="be kind")
+    return len(thread.prepared().body)
+
+with ThreadPoolExecutor(8) as pool:
+    assert len(set(pool.map(opened, range(8)))) == 1
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_the_first_threads_of_a_process_may_be_opened_at_once(attempt: int) -> None:
+    subprocess.run([sys.executable, "-c", _AT_ONCE], check=True, timeout=60)

@@ -15,6 +15,8 @@ WAITING = 1 << 25
 Read = Callable[[], msgspec.Raw]
 """Reads what was written of a digest from where it is kept."""
 
+_digest = msgspec.json.Decoder(Digest)
+
 
 class Left:
     """A digest, or what was written of it, and what has left since."""
@@ -39,7 +41,7 @@ class Left:
 
     def _take(self) -> Digest:
         if self._written is not None:
-            self._digest, self._written = msgspec.json.decode(self._read(), type=Digest), None
+            self._digest, self._written = _digest.decode(self._read()), None
         assert self._digest is not None
         if self._departed:
             self._digest.take(self._departed)

@@ -182,10 +182,13 @@ class _Fit(msgspec.Struct, frozen=True, kw_only=True):
     multiples: dict[str, _Multiple]
 
 
+_fit = msgspec.json.Decoder(_Fit)
+
+
 @cache
 def _families() -> dict[str, Family]:
     path = files("sash.counters").joinpath("estimate.json")
-    fit = msgspec.json.decode(path.read_bytes(), type=_Fit)
+    fit = _fit.decode(path.read_bytes())
     families = {name: compiled(name, weights, version=fit.fitted) for name, weights in fit.families.items()}
     for name, multiple in fit.multiples.items():
         families[name] = _times(families[multiple.like], name, multiple)

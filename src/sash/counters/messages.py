@@ -194,12 +194,15 @@ class _Named(msgspec.Struct):
     name: str = ""
 
 
+_named = msgspec.json.Decoder(_Named)
+
+
 def _speaker(message: Message) -> str:
     """The name of who speaks, which OpenAI's chat messages may have: the model reads it."""
     if message.wire != "openai-chat" or b'"name"' not in message.source:
         return ""
     try:
-        return msgspec.json.decode(message.source, type=_Named).name
+        return _named.decode(message.source).name
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
 

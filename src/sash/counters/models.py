@@ -154,6 +154,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: list[_LimitsRow]
 
 
+_file = msgspec.json.Decoder(_File)
+
+
 class _Known(msgspec.Struct, frozen=True):
     gathered: str
     reading: dict[str, Reading]
@@ -162,7 +165,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 @cache
 def _known() -> _Known:
-    file = msgspec.json.decode(files("sash.counters").joinpath("models.json").read_bytes(), type=_File)
+    file = _file.decode(files("sash.counters").joinpath("models.json").read_bytes())
     return _Known(
         file.gathered,
         {model: row.reading for row in file.reading for model in row.models},

@@ -39,6 +39,9 @@ class _Boundary(msgspec.Struct):
     boundary: int
 
 
+_boundary = msgspec.json.Decoder(_Boundary)
+
+
 class SqlLog(Transactions):
     """The verbs about a log, as statements in transactions."""
 
@@ -76,7 +79,7 @@ class SqlLog(Transactions):
                 raise NotFound("thread", thread)
             if known := _outcome(run, tenant, thread, key):
                 return known
-        boundary = msgspec.json.decode(entry.frames[-1].body, type=_Boundary).boundary if entry.frames else None
+        boundary = _boundary.decode(entry.frames[-1].body).boundary if entry.frames else None
         count = len(entry.events)
         moved = run.rows(
             "advance",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,6 +15,7 @@ from sash.core.message import Message
 from sash.core.policy import Policy
 from sash.core.refusal import Lesson
 from sash.core.sources import Source
+from sash.core.summary import Summary
 from sash.errors import InvalidPolicy
 from sash.window import Setup, system_prompt
 from sash.wire import Tool, read_tools, wire_named
@@ -138,10 +139,15 @@ class Remembered(msgspec.Struct, frozen=True):
 
 Act = TypeVar("Act", bound=msgspec.Struct)
 
+_ACTS = (Change, Compacted, Marked, Overflowed, Pinned, Redacted, Remembered, Report, Rewound, Summary, Undone, Vetoed)
+# Made here, and not where they are needed: msgspec must not learn a type in two threads at once.
+_decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in _ACTS}
+
 
 def act_of(event: Event, kind: type[Act]) -> Act:
     """What an event says."""
-    return msgspec.json.decode(event.body, type=kind)
+    act: Act = _decoders[kind].decode(event.body)
+    return act
 
 
 def event_of(

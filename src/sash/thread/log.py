@@ -15,6 +15,8 @@ from sash.errors import NotFound
 from sash.store import Found, Matching, Posting, Store
 from sash.wire import read_list
 
+_frame = msgspec.json.Decoder(Frame)
+
 APART = 4
 """Events between two messages that are read together."""
 
@@ -93,7 +95,7 @@ class Log:
             rows = self.store.frames(self.tenant, segment.thread, since=since, shared=self._shares(segment))
             for row in rows:
                 if segment.within(row.after_seq - 1, row.after_seq):
-                    yield row.after_seq, msgspec.json.decode(row.body, type=Frame)
+                    yield row.after_seq, _frame.decode(row.body)
 
     def frames_back(self, *, until: int) -> Iterator[tuple[int, Frame]]:
         """The frames that were made up to some event, newest first, each with the event that it was made after."""
@@ -104,7 +106,7 @@ class Log:
                 shared = self._shares(segment)
                 for row in self.store.frames_back(self.tenant, segment.thread, until=end, shared=shared):
                     if row.after_seq > segment.after:
-                        yield row.after_seq, msgspec.json.decode(row.body, type=Frame)
+                        yield row.after_seq, _frame.decode(row.body)
 
     def checkpoints(self, *, until: int) -> Iterator[tuple[int, int]]:
         """The threads that hold a checkpoint of this log, each with the event it was written after; newest first."""

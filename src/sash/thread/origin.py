@@ -24,12 +24,17 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 
     def first_setup(self) -> Setup:
         """The setup that its first event was folded with."""
-        return msgspec.json.decode(self.setup, type=Setup)
+        return _setup.decode(self.setup)
+
+
+# Made here, and not where they are needed: msgspec must not learn a type in two threads at once.
+_setup = msgspec.json.Decoder(Setup)
+_origin = msgspec.json.Decoder(Origin)
 
 
 def origin_of(store: Store, row: ThreadRow) -> Origin:
     """What a stored thread was created with."""
-    return msgspec.json.decode(store.setup(row.tenant, row.id), type=Origin)
+    return _origin.decode(store.setup(row.tenant, row.id))
 
 
 def log_of(store: Store, row: ThreadRow, origin: Origin) -> Log:

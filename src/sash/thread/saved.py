@@ -48,12 +48,13 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
 
 
 _stored = msgspec.msgpack.Decoder(_Stored)
+_packed_setup = msgspec.msgpack.Decoder(Setup)
 
 
 @lru_cache(maxsize=64)
 def _setup(packed: bytes) -> Setup:
     """Most threads of a program have one setup."""
-    return msgspec.msgpack.decode(packed, type=Setup)
+    return _packed_setup.decode(packed)
 
 
 def written(checkpoint: Checkpoint, seal: Seal | None, *, digest_seq: int) -> bytes:

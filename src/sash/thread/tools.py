@@ -81,14 +81,20 @@ class Expand(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.grep is None else "|".join(map(re.escape, self.grep.split("|")))
 
 
+_expand = msgspec.json.Decoder(Expand)
+
+
 def read_expand(arguments: str) -> Expand:
     """The arguments of a call, or `msgspec.DecodeError`."""
-    return msgspec.json.decode(arguments, type=Expand)
+    return _expand.decode(arguments)
 
 
 class _Search(msgspec.Struct):
     text: str
     limit: int = 10
+
+
+_search = msgspec.json.Decoder(_Search)
 
 
 def call_of(call: object, wire: str) -> ToolCall:
@@ -118,7 +124,7 @@ class Answering:
         try:
             if call.name == EXPAND.name:
                 return self._expand(read_expand(call.arguments))
-            return self._search(msgspec.json.decode(call.arguments, type=_Search))
+            return self._search(_search.decode(call.arguments))
         except (msgspec.DecodeError, UnknownHandle) as error:
             return f"Error: {error}"
 

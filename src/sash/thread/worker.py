@@ -21,6 +21,7 @@ from sash.core.summary import Summary
 from sash.errors import LeaseLost, NotFound, ProviderError, SashError, StoreError, SummaryRejected, ThreadMoved
 from sash.store import Entry, Lease, Store
 from sash.summarize import Summarizer
+from sash.thread.acts import act_of
 from sash.thread.log import Log
 from sash.thread.opening import thread_of
 from sash.thread.summarizing import Reading, publish, read_thread, said_turns, write_summary
@@ -153,7 +154,7 @@ class Worker:
         spent = [(at, tokens) for at, tokens in self._wasted.get((log.tenant, log.thread), ()) if at > now - HOUR]
         for event in log.events(kinds={"summary"}):
             if event.at is not None and event.at > now - HOUR:
-                made = msgspec.json.decode(event.body, type=Summary)
+                made = act_of(event, Summary)
                 spent.append((event.at, made.input_tokens + made.output_tokens))
         if sum(tokens for _, tokens in spent) < self.terms.tokens_per_hour:
             return 0.0
