@@ -211,11 +211,10 @@ class GrowingTurns:
         """The turns from the one that was reached on."""
         if self.turn is None:
             return fold.turns.values()
-        reached: list[LiveTurn] = []
-        for turn in reversed(fold.turns.values()):
-            reached.append(turn)
-            if turn.number == self.turn:
-                break
+        turns = reversed(fold.turns.values())
+        reached = [next(turns)]
+        while reached[-1].number != self.turn:
+            reached.append(next(turns))
         return reversed(reached)
 
     def _open(self, turn: LiveTurn, fold: Fold, whole: list[Shown]) -> None:
