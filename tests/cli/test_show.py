@@ -260,6 +260,13 @@ def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> No
     assert "█" in ran.out
 
 
+def test_a_replay_counts_what_is_shortened_as_it_comes_in(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "session.jsonl"
+    limits = ("--history-tokens", "4k", "-p", "priority")
+    (replayed,) = json.loads(here("replay", example, *limits, "--json", home=tmp_path).out)["policies"]
+    assert (replayed["slides"], replayed["shortened"]) == (0, 1)
+
+
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_a_replay_can_be_drawn(session: Path, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"picture.{ending}"

@@ -187,6 +187,9 @@ def test_other_threads_stay_readable_beside_a_damaged_one(scratch: Path) -> None
     with pytest.raises(DamagedDatabase, match="event 1"):
         texts_of(store, "", bad)
     assert any("event 1" in problem for problem in store.health().problems)
+    with pytest.raises(DamagedDatabase, match="event 1"):
+        store.backup(scratch / "copy.db")
+    assert not list(scratch.glob("copy.db*"))
     store.close()
 
 

@@ -60,7 +60,7 @@ def tools(wire: str = "openai-chat") -> list[dict[str, Any]]:
     return [msgspec.json.decode(write(tool)) for tool in (EXPAND, SEARCH)]
 
 
-class Expand(msgspec.Struct, frozen=True, kw_only=True):
+class Expand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a call of `sash_expand` asks for."""
 
     handle: str
@@ -89,7 +89,7 @@ def read_expand(arguments: str) -> Expand:
     return _expand.decode(arguments)
 
 
-class _Search(msgspec.Struct):
+class _Search(msgspec.Struct, forbid_unknown_fields=True):
     text: str
     limit: int = 10
 

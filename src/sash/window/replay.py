@@ -8,6 +8,7 @@ import msgspec
 
 from sash.core.cost import Charge, Piece, Prices, charge
 from sash.core.frame import Reason
+from sash.core.kept import KeptMessage
 from sash.core.message import Message, identity
 from sash.core.request import assemble
 from sash.core.tokens import Counter
@@ -120,6 +121,9 @@ class Replay:
         """What it came to."""
         fold = self.window.fold
         requests = len(self._live)
+        # By the frame, and as they came in.
+        shortened = {(one.message, one.block) for one in fold.frame.shortened}
+        shortened.update((live.position, block) for live in fold.window() for block in KeptMessage.of(live).cut)
         return Replayed(
             policy=self.name,
             requests=requests,
@@ -129,7 +133,7 @@ class Replay:
             cached=self._charge.cached_share,
             cost=self._charge.cost(self._prices),
             evicted=tuple(turn.number for turn in fold.past.evicted),
-            shortened=len(fold.frame.shortened),
+            shortened=len(shortened),
             live=tuple(self._live),
             slid=tuple(self._slid),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -123,8 +124,14 @@ def _refuse_newer(path: Path, found: int, latest: int) -> None:
         raise NewerDatabase(str(path), schema=found, known=latest)
 
 
-def keep_copy(connection: apsw.Connection, path: Path) -> None:
-    """A copy of the whole database as of one moment, complete under its name or not there at all."""
+def keep_copy(
+    connection: apsw.Connection, path: Path, *, look: Callable[[apsw.Connection], None] | None = None
+) -> None:
+    """
+    A copy of the whole database as of one moment, complete under its name or not there at all.
+
+    `look` may look at it before it gets its name, and raise.
+    """
     part = path.with_name(f"{path.name}.part")
     try:
         part.unlink(missing_ok=True)
@@ -135,6 +142,8 @@ def keep_copy(connection: apsw.Connection, path: Path) -> None:
                 while not backup.done:
                     backup.step(1000)
             copy.pragma("journal_mode", "DELETE")
+            if look is not None:
+                look(copy)
         finally:
             copy.close()
         part.replace(path)

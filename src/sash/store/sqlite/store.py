@@ -118,10 +118,8 @@ class SqliteStore(SqlStore):
             connection = self._take()
             try:
                 version = version_of(connection)
-                checked = connection.execute("PRAGMA integrity_check(10)").fetchall()
-                problems += [f"damaged: {found}; restore a backup" for (found,) in checked if found != "ok"]
-                for row in connection.execute(statements("sqlite")["every_event"]):
-                    event_of(row, self._place)
+                problems += [f"damaged: {found}; restore a backup" for found in _broken_pages(connection)]
+                self._look_at_events(connection)
             finally:
                 self._give_back(connection)
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -161,13 +159,23 @@ class SqliteStore(SqlStore):
         return wal.stat().st_size if wal.exists() else 0
 
     def backup(self, path: Path) -> None:
-        """The copy is complete under its name, or not there."""
+        """The copy is complete and sound under its name, or not there: a damaged one would take a good one's place."""
         with translated(self._place):
             connection = self._take()
             try:
-                keep_copy(connection, path)
+                keep_copy(connection, path, look=self._look_at)
             finally:
                 self._give_back(connection)
+
+    def _look_at(self, connection: apsw.Connection) -> None:
+        """Raises where a page or an event is not what was written."""
+        for found in _broken_pages(connection):
+            raise DamagedDatabase(self._place, found)
+        self._look_at_events(connection)
+
+    def _look_at_events(self, connection: apsw.Connection) -> None:
+        for row in connection.execute(statements("sqlite")["every_event"]):
+            event_of(row, self._place)
 
     def close(self) -> None:
         """The last one to close a database also empties its write-ahead log."""
@@ -177,3 +185,8 @@ class SqliteStore(SqlStore):
         for connection in idle:
             connection.close()
         self._writer.close()
+
+
+def _broken_pages(connection: apsw.Connection) -> list[str]:
+    """What SQLite finds wrong with its pages."""
+    return [str(found) for (found,) in connection.execute("PRAGMA integrity_check(10)") if found != "ok"]
