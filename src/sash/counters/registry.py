@@ -61,12 +61,18 @@ def counter_under(policy: Policy, model: str, *, counter: str | None = None) -> 
 
     By the counter that the policy asks for; `counter` asks for another, or, empty, for the model's own.
     """
-    return counter_for(
+    choice = counter_for(
         model,
         counter=policy.counter if counter is None else counter,
         overrides=stated(policy.models),
         default_window=policy.default_window,
     )
+    if policy.window is None:
+        return choice
+    limits = msgspec.structs.replace(choice.model.limits, window=policy.window)
+    stating = choice.model.limits_of or "the policy"
+    known = msgspec.structs.replace(choice.model, limits=limits, limits_of=stating)
+    return msgspec.structs.replace(choice, model=known)
 
 
 @lru_cache(maxsize=256)
