@@ -141,6 +141,8 @@ def test_reported_usage_moves_the_counts_that_follow() -> None:
 def test_what_is_no_usage_is_refused() -> None:
     with pytest.raises(InvalidMessage, match="usage"):
         opened().record_usage([1])
+    with pytest.raises(InvalidMessage, match="'x' is no usage"):
+        opened().record_usage("x")
     with pytest.raises(InvalidMessage, match="no usage of openai-chat, whose field is prompt_tokens; name the `wire`"):
         opened().record_usage({"input_tokens": 5, "output_tokens": 1})
 
@@ -169,6 +171,9 @@ def test_what_is_to_be_remembered_is_kept_apart() -> None:
     thread = opened()
     fact = thread.remember("the deploy key is in the blue box")
     assert thread.facts() == (fact,)
+    with pytest.raises(InvalidMessage, match="no words"):
+        thread.remember(" \n")
+    assert (thread.seq, thread.facts()) == (1, (fact,))
 
 
 def test_a_whole_body_and_nothing_at_all_are_refused() -> None:

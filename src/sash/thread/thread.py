@@ -20,7 +20,7 @@ from sash.core.sources import Source
 from sash.core.summary import Summary
 from sash.core.tokens import TokenCount
 from sash.core.turn import wrote
-from sash.errors import NotFound
+from sash.errors import InvalidMessage, NotFound
 from sash.store import Key, Store, ThreadRow
 from sash.summarize import Summarizer
 from sash.thread.acts import (
@@ -276,6 +276,8 @@ class Thread(Reading):
         What a model says it has read (`by="model"`) is marked so, and takes the place of nothing that the
         user said. `turn` is where it came from; left out, the newest.
         """
+        if not text.strip():
+            raise InvalidMessage("a fact has no words; say what is to be remembered", field="text")
 
         def make(replay: Replay, seq: int) -> Draft:
             newest = replay.window.fold.placing.turn if turn is None else turn

@@ -33,7 +33,10 @@ def tokens_read(usage: object, wire: str) -> int | None:
     Takes the `usage` of a response as a mapping, as JSON or as the SDK's object; a whole
     response will do too. What the model wrote is no part of it.
     """
-    said: Any = msgspec.json.decode(as_json(usage))
+    try:
+        said: Any = msgspec.json.decode(as_json(usage))
+    except msgspec.DecodeError:
+        said = None
     if isinstance(said, dict) and isinstance(said.get("usage"), dict):
         said = said["usage"]
     if not isinstance(said, dict):
