@@ -44,6 +44,8 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING = Lesson()
+# Made here: threads that learn a type at the same time crash.
+_lesson = msgspec.json.Decoder(Lesson)
 
 
 class Shelf(Protocol):
@@ -89,7 +91,7 @@ class Learned:
         lesson = NOTHING
         try:
             kept = self._shelf.lesson(caller[0], _name(caller, model)) if self._shelf is not None else None
-            lesson = msgspec.json.decode(kept, type=Lesson) if kept is not None else NOTHING
+            lesson = _lesson.decode(kept) if kept is not None else NOTHING
         except (StoreError, msgspec.DecodeError) as error:
             # What was learned makes requests better, but they go without it too.
             _log.error("what was learned could not be read: %s", type(error).__name__)

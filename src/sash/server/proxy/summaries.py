@@ -55,6 +55,10 @@ class Decided(msgspec.Struct, frozen=True):
     written: Written | None = None
 
 
+# Made here: threads that learn a type at the same time crash.
+_decided = msgspec.json.Decoder(Decided)
+
+
 class Summaries:
     """Finds the summary for a frame, and has the next one prepared. Finding never waits for a model."""
 
@@ -168,7 +172,7 @@ class Summaries:
                 return known
         try:
             kept = self._notes.note(caller[0], name) if self._notes is not None else None
-            decided = None if kept is None else msgspec.json.decode(kept, type=Decided)
+            decided = None if kept is None else _decided.decode(kept)
         except (StoreError, msgspec.DecodeError) as error:
             # The digest stands in every request: it goes without a summary too.
             _log.error("a summary could not be read: %s", type(error).__name__)
@@ -183,7 +187,7 @@ class Summaries:
             if self._notes is not None:
                 body = msgspec.json.encode(decided)
                 kept = self._notes.keep_note(caller[0], name, body, forget_seconds=KEPT_SECONDS)
-                decided = msgspec.json.decode(kept, type=Decided)
+                decided = _decided.decode(kept)
         except (StoreError, msgspec.DecodeError) as error:
             _log.error("a summary could not be kept: %s", type(error).__name__)
         self._remember(caller, name, decided)
