@@ -80,7 +80,8 @@ stands first:
 
 `sash config` shows each value and where it comes from. A key that is no setting, or a value that cannot be meant,
 fails at the start, with the file's line; the exit code is 2. Provider keys are no settings: they stay in the
-environment, under the names that the providers' own SDKs use.
+environment, under the names that the providers' own SDKs use. Settings are for the commands and the server: the library
+(`sash.fit`, `sash.open`) reads none, it has its arguments.
 
 ```toml
 model = "claude-opus-5"

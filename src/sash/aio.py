@@ -78,6 +78,7 @@ class AsyncThread:
     rewind = _awaited(Thread.rewind)
     configure = _awaited(Thread.configure)
     redact = _awaited(Thread.redact)
+    delete = _awaited(Thread.delete)
 
     remember = _awaited(Thread.remember)
     facts = _awaited(Thread.facts)

@@ -121,6 +121,19 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.db"))
 
 
+def test_a_thread_is_deleted_when_somebody_says_so(home: Path) -> None:
+    ran = here("delete", "work", home=home)
+    assert (ran.code, ran.out) == (2, "")
+    assert "say --yes to delete thread 'work'" in " ".join(ran.err.split())
+    assert here("show", "work", home=home).code == 0
+    told = here("delete", "work", "--yes", "--json", home=home).json()
+    assert told["thread"] == "work"
+    assert told["events"] > 0
+    assert here("show", "work", home=home).code == 1
+    assert here("search", "Answer", home=home).code == 1
+    assert here("delete", "work", "--yes", home=home).code == 1
+
+
 def test_the_window_is_compacted_and_that_is_undone(home: Path) -> None:
     before = shown(home)
     dry = changed(home, "compact", "work", "--dry-run")
@@ -262,6 +275,8 @@ COMMANDS: list[list[str]] = [
     ["rewind", "work", "m"],
     ["fork", "work"],
     ["import", "session.jsonl", "--thread", "work"],
+    ["import", "session.jsonl", "--thread", "other"],
+    ["delete", "other", "--yes"],
     ["convert", "session.jsonl", "--as", "pi", "-o", "converted.jsonl"],
     ["export", "work", "--as", "pi", "-o", "exported.jsonl"],
     ["fit", "work", "-o", "fitted.json"],

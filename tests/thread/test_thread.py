@@ -181,3 +181,16 @@ def test_a_whole_body_and_nothing_at_all_are_refused() -> None:
         opened().append({"messages": [{"role": "user", "content": "hi"}]})
     with pytest.raises(InvalidMessage, match="no message"):
         opened().append([])
+
+
+def test_a_deleted_thread_is_gone_for_every_handle() -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": "hi"})
+    store, tenant, name = thread.store, thread.tenant, thread.id
+    fork = thread.fork()
+    thread.delete()
+    with pytest.raises(NotFound):
+        store.thread(tenant, name)
+    with pytest.raises(NotFound):
+        thread.append({"role": "assistant", "content": "too late"})
+    assert [message["content"] for message in fork.request()["messages"]] == ["hi"]

@@ -27,6 +27,7 @@ COMMANDS = {
     "expand": "sash.cli.expand:expand",
     "compact": "sash.cli.compact:compact",
     "undo": "sash.cli.undo:undo",
+    "delete": "sash.cli.delete:delete",
     "pin": "sash.cli.pin:pin",
     "unpin": "sash.cli.pin:unpin",
     "facts": "sash.cli.facts:facts",

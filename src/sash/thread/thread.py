@@ -337,12 +337,21 @@ class Thread(Reading):
         with self._lock:
             return _frame(self._write(lambda replay, seq: reverted(replay, seq, revision, self._log)))
 
+    def delete(self) -> None:
+        """
+        Removes the thread with all that belongs to it, also what a search would find. Nothing brings it back.
+
+        What forks of it begin with stays with them.
+        """
+        with self._lock:
+            self.store.delete(self.tenant, self.id)
+
     def redact(self, seq: int) -> Frame:
         """
         Removes the words of a message for good: a tombstone stays, and what derives from them is made anew.
 
-        The one thing that deletes, here and in every fork that shares the message. Its number, role
-        and calls stay, so that the rest stands.
+        Here and in every fork that shares the message. Its number, role and calls stay, so that
+        the rest stands.
         """
         with self._lock:
             self._tail.current()
