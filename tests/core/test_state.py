@@ -26,6 +26,16 @@ def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:
     assert again.state() == fold.state()
 
 
+def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
+    script = turns_of(100, 100, 100)
+    again = resumed(fold_of(script), script)
+    twin = again.copy()
+    twin.pin(twin.turns[1])
+    twin.turns[3].title = "another"
+    assert again.turns[3].title != "another"
+    assert again.state() == fold_of(script).state()
+
+
 def test_a_state_holds_no_words_of_what_is_still_live() -> None:
     script = Script().user("read it").assistant("", Call("a")).results(("a", "the secret of the lighthouse"))
     assert b"lighthouse" not in msgspec.json.encode(fold_of(script).state())

@@ -141,7 +141,7 @@ def test_a_draining_server_is_not_ready() -> None:
 
 
 def test_metrics_name_routes_and_never_addresses(server: Running) -> None:
-    server.ask("GET", "/v1/secret-address")
+    server.ask("GET", "/v1/sash/secret-address")
     text = server.ask("GET", "/metrics").text
     assert 'sash_http_requests_total{method="OTHER",route="",status="404"}' in text
     assert "secret-address" not in text
