@@ -25,6 +25,7 @@ test: $(ENV)/ready  ## all tests; core and wire must be covered branch by branch
 
 soak: $(ENV)/ready  ## the slow runs: crashes, crowds, long random threads, every request of every session
 	SASH_SOAK=300 $(BIN)/python -m pytest -n 2 tests/core/test_invariants.py tests/fit/test_transcripts.py tests/proxy/test_transcripts.py $(ARGS)
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=ci tests/core tests/wire tests/window tests/fit $(ARGS)
 	$(BIN)/python -m pytest -m soak $(ARGS)
 
 check: $(ENV)/ready  ## lint, format, types, import contracts, and the gates on modules, exports and docs

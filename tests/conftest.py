@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.model_server import model_server
 
 __all__ = ["model_server"]
+
+# Like hypothesis' own `ci` (the same examples in each run, no deadline), with as many as the time of all tests allows.
+settings.register_profile("sash", settings.get_profile("ci"), max_examples=60)
 
 UNTRACED = {"cli", "page", "providers", "proxy", "server", "settings", "store", "transcripts"}
 """Tests of the faces: measuring coverage of the core in them would double their time and cover nothing new."""

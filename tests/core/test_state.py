@@ -27,7 +27,7 @@ def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:
 
 
 def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
-    script = turns_of(100, 100, 100)
+    script = Script().user("one").assistant("1").user("two").assistant("2").user("three").assistant("3")
     again = resumed(fold_of(script), script)
     twin = again.copy()
     twin.pin(twin.turns[1])

@@ -91,7 +91,7 @@ def worked(wire: str, turns: int = 12, *, thinking: str = "") -> Script:
     return script
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(drawn=st.data())
 def test_a_restart_changes_no_request_whenever_it_comes(drawn: st.DataObject) -> None:
     spoken = drawn.draw(st.sampled_from(SPEAKING))
