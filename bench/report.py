@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -9,12 +10,16 @@ from rich.table import Table
 
 from bench.peers import Peer, installed
 
+IN_A_FILE = 180
+"""Columns."""
+
 
 class Report:
     """Where a benchmark puts its table, and where it learns whom to measure beside sash."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(width=None, soft_wrap=False)
+        # A file has room for the widest table; a terminal has what it has.
+        self._console = console or Console(width=None if sys.stdout.isatty() else IN_A_FILE)
         self.peers: tuple[Peer, ...] = installed()
         """Empty under `make bench`; whoever is installed under `make bench-peers`."""
 
