@@ -11,6 +11,7 @@ The floor of appending is the bare driver doing the same inserts. Aims: a turn w
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -24,6 +25,7 @@ from typing import Any
 
 from bench.bench_store import ROUNDS, TEXT, bare_sqlite
 from bench.bench_window import quick
+from bench.peer_stores import LlamaIndexMemory, OpenAIAgentsSession
 from bench.report import Report
 from sash.core.policy import Policy
 from sash.store import open_store
@@ -37,9 +39,12 @@ LONG = 100_000
 """Messages of the thread in which is gone back."""
 STEP = 2_000
 READS = 25
+PEER_SIZES = (1_000, 10_000)
 BEHIND = 16
 """Messages since the newest state was written: about as many as there are at the worst."""
 POLICY = Policy(history_tokens=20_000)
+Kept = type[OpenAIAgentsSession] | type[LlamaIndexMemory]
+"""A peer that keeps a session in a file."""
 
 
 def run(report: Report) -> None:
@@ -50,6 +55,7 @@ def run(report: Report) -> None:
     with TemporaryDirectory(prefix="sash-bench-") as folder:
         opened, back = _opened(Path(folder), sizes)
         appended = _appended(Path(folder))
+        beside = _beside(report, Path(folder))
     report.table(
         "Opening a thread on SQLite and building its first request",
         [
@@ -75,6 +81,14 @@ def run(report: Report) -> None:
             "Memory: a process that does only this."
         ),
     )
+    if beside:
+        report.table(
+            "A session on disk, opened anew, and what it would send",
+            ["", *(f"{size:,} messages, ms" for size in PEER_SIZES)],
+            beside,
+            note="The best of 10, from the file's name on, a new connection each time. At one cap: the peers limit "
+            "what they send by items (OpenAI Agents) or tokens (LlamaIndex).",
+        )
     report.table(
         f"Going back in a thread of {min(LONG, sizes[-1]):,} messages",
         ["what", "ms", "reads"],
@@ -87,6 +101,43 @@ def run(report: Report) -> None:
         appended,
         note="The floor: the bare driver, the same rows in the same tables, a transaction and fsync a turn.",
     )
+
+
+def _beside(report: Report, place: Path) -> list[list[str]]:
+    """The peers that keep a session in SQLite, and ours opened as they are."""
+    known = {peer.distribution for peer in report.peers}
+    kinds: dict[str, Kept] = {"openai-agents": OpenAIAgentsSession, "llama-index-core": LlamaIndexMemory}
+    peers = [kind for name, kind in kinds.items() if name in known]
+    rows = [["sash"], *([kind.name] for kind in peers)] if peers else []
+    for size in PEER_SIZES if peers else ():
+        said = [message for number in range(size // 4) for message in _short(number)]
+        url = f"sqlite:///{place}/ours-{size}.db"
+        with open_thread("long", store=url, model="gpt-5", policy=POLICY) as thread:
+            thread.append(said)
+        rows[0].append(_best_of_ten(lambda url=url: first_request(url)))  # type: ignore[misc]  # a default keeps a loop's value
+        with asyncio.Runner() as runner:
+            for row, kind in zip(rows[1:], peers, strict=True):
+                path = place / f"{row[0].partition(' ')[0]}-{size}.db"
+                loading = kind(POLICY.history_tokens, path)
+                runner.run(loading.load([item for message in said for item in loading.native(message)]))
+                runner.run(loading.close())
+
+                def asked(kind: Kept = kind, path: Path = path) -> None:
+                    opened = kind(POLICY.history_tokens, path)
+                    assert runner.run(opened.request())
+                    runner.run(opened.close())
+
+                row.append(_best_of_ten(asked))
+    return rows
+
+
+def _best_of_ten(act: Callable[[], object]) -> str:
+    taken = []
+    for _ in range(10):
+        start = perf_counter()
+        act()
+        taken.append(perf_counter() - start)
+    return f"{min(taken) * 1000:.2f}"
 
 
 def turn(number: int) -> list[dict[str, Any]]:

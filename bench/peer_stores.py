@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from bench.histories import Said
@@ -128,11 +129,11 @@ class AgentFramework(Window):
 
 
 class LlamaIndexMemory(Window):
-    """LlamaIndex `Memory` on its SQLite in memory, its tokenizer four characters a token. Its system stands apart."""
+    """LlamaIndex `Memory` on SQLite, in memory or in a file, a token for four characters. Its system stands apart."""
 
     name = "LlamaIndex Memory"
 
-    def __init__(self, cap: int) -> None:
+    def __init__(self, cap: int, place: Path | None = None) -> None:
         super().__init__(cap)
         self.kind = import_module("llama_index.core.llms").ChatMessage
         self.memory = import_module("llama_index.core.memory").Memory.from_defaults(
@@ -140,6 +141,8 @@ class LlamaIndexMemory(Window):
             token_flush_size=max(1, cap // 10),
             chat_history_token_ratio=1.0,
             tokenizer_fn=lambda text: range(len(text) // 4),
+            session_id="bench",
+            async_database_uri=f"sqlite+aiosqlite:///{place or ':memory:'}",
         )
         self.system: list[Any] = []
 
@@ -178,15 +181,15 @@ class LlamaIndexMemory(Window):
 
 
 class OpenAIAgentsSession(Window):
-    """OpenAI Agents `SQLiteSession` in memory with a limit of items. Its instructions stand apart."""
+    """OpenAI Agents `SQLiteSession`, in memory or in a file, with a limit of items. Its instructions stand apart."""
 
     name = "OpenAI Agents session, limit"
 
-    def __init__(self, cap: int) -> None:
+    def __init__(self, cap: int, place: Path | None = None) -> None:
         super().__init__(cap)
         # A call is an item of its own there.
         self.most = max(2, int(cap / MESSAGE_TOKENS * 1.4))
-        self.session = import_module("agents").SQLiteSession("bench")
+        self.session = import_module("agents").SQLiteSession("bench", place or ":memory:")
         self.system: list[Any] = []
 
     def native(self, said: Said) -> list[Any]:
