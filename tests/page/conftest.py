@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sash import Policy
 from sash.server.setup import ServerSetup
+from tests.components import missing
 from tests.server.serving import Running, running
 
 # A busy machine is slow to draw, and that is not what these tests are about.
@@ -32,10 +33,7 @@ def browser() -> Iterator[Browser]:
     """Debian's chromium. Where it is missing the tests are skipped, but never in CI."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        missing = "no chromium on this machine: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+        missing("no chromium on this machine: apt-get install chromium")
     with sync_playwright() as driver:
         # As root it has no sandbox of its own; what it shows here we wrote ourselves.
         started = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])

