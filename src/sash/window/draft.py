@@ -139,34 +139,29 @@ class Draft:
     def seal(self, fold: Fold) -> Seal | None:
         """What a restart needs to go on from here; None where something had to be repaired, or a call is open."""
         passed = self.preparing.passed()
-        new = self.given[self.head :]
         if passed is None or [message for message, _ in self.sent] != [message for message, _ in self.given]:
             return None
-        before = () if self.sealed is None else self.sealed[0].positions
+        before = None if self.sealed is None else self.sealed[0]
+        first = 0 if before is None else len(before.positions)
         remade: list[Remade] = []
         whole: list[bytes] = []
-        for place, ((message, live), written) in enumerate(zip(new, self.written[self.head :], strict=True)):
-            if live is None:
-                steps = [turn for turn, text in fold.standing.steps.items() if message == said_by_sash(text)]
-                remade += [Remade(len(before) + place, turn=turn) for turn in steps[:1]]
-            elif written is message.source and message is live.message and not self._is_marked(live):
+        new = self.given[self.head :]
+        for place, ((message, live), written) in enumerate(zip(new, self.written[self.head :], strict=True), first):
+            if live is not None and written is message.source and message is live.message and not self._is_marked(live):
                 whole.append(written)
-            elif self._is_marked(live):
-                remade.append(Remade(len(before) + place, written))
+            elif (again := self._remade(place, message, live, written, fold)) is not None:
+                remade.append(again)
             else:
-                unsigned = live.position in self.turns.unsigned
-                remade.append(Remade(len(before) + place, kept=KeptMessage.of(live), unsigned=unsigned))
-        if len(remade) + len(whole) != len(new):
-            return None
+                return None
         positions = [OURS if live is None else live.position for _, live in new]
         told = [position for _, position in self.sent[self.head :]]
-        reformed = [len(before) + place for place, position in enumerate(positions) if position != told[place]]
+        reformed = [first + place for place, position in enumerate(positions) if position != told[place]]
         return Seal(
             wire=self.wire.NAME,
-            positions=(*before, *positions),
-            remade=(*(() if self.sealed is None else self.sealed[0].remade), *remade),
-            reformed=(*(() if self.sealed is None else self.sealed[0].reformed), *reformed),
-            checksum=checksum(whole, 0 if self.sealed is None else self.sealed[0].checksum),
+            positions=(*(before.positions if before else ()), *positions),
+            remade=(*(before.remade if before else ()), *remade),
+            reformed=(*(before.reformed if before else ()), *reformed),
+            checksum=checksum(whole, before.checksum if before else 0),
             tokens=self.tokens,
             exact=self.exact,
             size=self.size,
@@ -175,6 +170,18 @@ class Draft:
             passed=passed,
             reached=self.turns.reached(fold),
         )
+
+    def _remade(
+        self, place: int, message: Message, live: LiveMessage | None, written: bytes, fold: Fold
+    ) -> Remade | None:
+        """How a message is made again that is not sent as it came; None where nobody can say."""
+        if live is None:
+            steps = (turn for turn, text in fold.standing.steps.items() if message == said_by_sash(text))
+            turn = next(steps, None)
+            return None if turn is None else Remade(place, turn=turn)
+        if self._is_marked(live):
+            return Remade(place, written)
+        return Remade(place, kept=KeptMessage.of(live), unsigned=live.position in self.turns.unsigned)
 
     def go_on(self, seal: Seal, fold: Fold, log: Unseal) -> bool:
         """Goes on, after its head, from what was sealed; False where the log does not have that any more."""
