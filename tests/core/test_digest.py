@@ -75,6 +75,13 @@ def test_a_command_to_the_program_is_not_the_task_when_a_request_follows() -> No
         assert digest.task == ("Port the selectors" if number > 2 else words)
 
 
+def test_what_shows_how_tasks_are_done_is_not_the_task() -> None:
+    digest = Digest()
+    digest.take([DepartedTurn(asked(1, "Here is a demonstration of how to do this.\nIt is long."))])
+    digest.take([DepartedTurn(asked(2, "We're solving the following issue")), DepartedTurn(asked(3, "and then"))])
+    assert digest.task == "We're solving the following issue"
+
+
 def test_finding_nothing_is_no_failure() -> None:
     digest = Digest()
     missing = "Command exited with code 1"

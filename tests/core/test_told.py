@@ -199,6 +199,8 @@ def test_a_task_is_told_as_far_as_it_fits() -> None:
     whole, brief, none = (digest_text(digest, "digest", Room(room, len)) for room in (5_000, 1_600, 200))
     assert f"The task: {words(100)}" in whole
     assert f"The task: {words(100)[:299]}…" in brief
+    digest.task = words(500)
+    assert f"The task: {words(500)[:1_199]}…" in digest_text(digest, "digest", Room(7_000, len))
     assert "The task" not in none
 
 

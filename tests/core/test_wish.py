@@ -17,6 +17,8 @@ from sash.core.wish import LONGEST, MOST, is_correction, is_standing, own_words,
         "Make sure it works on Windows.",
         "No, use the other one instead.",
         "I prefer tabs.",
+        "- never push to main",
+        "* Always sign commits",
     ],
 )
 def test_standing_instructions_and_corrections_are_found_word_for_word(sentence: str) -> None:

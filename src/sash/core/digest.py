@@ -147,7 +147,7 @@ class Digest(msgspec.Struct):
     def _turn_left(self, turn: LiveTurn, *, told: bool) -> None:
         """A turn is over; where so many come after it that its line would be gone in the end, none is written."""
         said = [live.message for live in (*turn.opening, *(live for step in turn.steps for live in step))]
-        if turn.number == 1 or _bare_command.fullmatch(self.task):
+        if turn.number == 1 or _no_task.match(self.task):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
         if told:
             self.turns.append(_line_of(turn, said))
@@ -241,8 +241,8 @@ def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:
     return clip(lines[-1], OUTCOME)
 
 
-_bare_command = re.compile(r"/[\w:-]+")
-"""Setting up the program is no task: the next request is."""
+_no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration\b")
+"""Setting up the program is no task, and neither is what shows how tasks are done: the next request is."""
 _error = re.compile(r"error|exception|fail|fatal|denied|not found|no such|cannot|panic", re.IGNORECASE)
 
 

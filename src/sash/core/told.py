@@ -20,6 +20,8 @@ BRIEF = 80
 """The length of a line where not all of them fit."""
 TASK_SHARE, WISH_SHARE, FINDING_SHARE, FILE_SHARE, RUN_SHARE, TURN_SHARE = 0.2, 0.2, 0.06, 0.07, 0.07, 0.2
 """Of the room: what a section may take at the most. The rest, and what they leave, goes to names and their lines."""
+TASK_LENGTHS = (1_200, 300, 100)
+"""Characters of the task where not all of it fits: the most that does."""
 LINE_SHARE = 0.75
 """Of the room for names: for lines around them; the rest is for bare names."""
 STEP_SHARE = 0.3
@@ -120,11 +122,8 @@ class _Told:
 
     def task(self, task: str) -> None:
         most = min(self.left, int(self.room.tokens * TASK_SHARE))
-        for line in (
-            f"The task: {' '.join(task.split())}",
-            f"The task: {clip(task, 300)}",
-            f"The task: {clip(task, 100)}",
-        ):
+        for told in (" ".join(task.split()), *(clip(task, length) for length in TASK_LENGTHS)):
+            line = f"The task: {told}"
             if task and self._cost(line) <= most:
                 self._take([line])
                 return

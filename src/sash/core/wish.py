@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 _standing = re.compile(
     r"""
-      (?:^|[.,;:!?(]\s*|\b(?:please|should|must|you|we|and|but|so|then|just|to|will)\s+)
+      (?:^(?:[ \t]*[-*+•][ \t]+)?|[.,;:!?(]\s*|\b(?:please|should|must|you|we|and|but|so|then|just|to|will)\s+)
       (?:always\b|never\b(?!\s+mind)|(?:don['’]?t|do\s+not)\s+(?!know\b|think\b|worry\b|see\b|have\b|understand\b))
     | \bmust(?:n['’]?t)?\b(?!\s+have) | \bfrom\s+(?:now|here)\s+on\b | \bgoing\s+forward\b
     | \b(?:in|for)\s+(?:the\s+)?future\b | \bevery\s+time\b | \bwhenever\s+you\b | \bremember\s*(?:to|that|this|:|,)
