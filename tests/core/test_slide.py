@@ -192,6 +192,17 @@ def test_min_turns_yields_when_nothing_else_is_left() -> None:
     assert (numbers(fold), fold.frame.fits) == ([3], True)
 
 
+def test_a_turn_that_bars_the_low_mark_leaves_before_the_current_one_is_told_in_pieces() -> None:
+    said: list[Message] = [user("before"), assistant(words(1_200)), user("now")]
+    for number in range(12):
+        said += [assistant(words(60), Call(f"c{number}")), result(f"c{number}", words(60))]
+    fold = fold_of(said, Policy(history_tokens=2_000))
+    assert [frame.reason for frame in fold.past.frames[1:]] == ["high mark"]
+    assert numbers(fold) == [2]
+    assert not fold.frame.digested
+    assert fold.frame.tokens <= fold.limits.low
+
+
 def test_seeds_go_no_further_than_whole_turns() -> None:
     fold = fold_of(
         [*turns_of(300), user("go"), assistant("", Call("a")), result("a", words(2_000))], Policy.threshold(1_000)

@@ -108,7 +108,10 @@ class _Ladder:
         if not self.now.limits.step_digest:
             return
         self._shorten_current_turn()
-        self._digest_steps(self.current, len(self.current.steps) - 1, self.low)
+        completed = len(self.current.steps) - 1
+        if completed > self.current.digested:
+            self._evict_what_bars_the_low_mark()
+        self._digest_steps(self.current, completed, self.low)
         if self.total > self.high:
             self._shrink_unseen()
         # Nothing else is left: the turns that were to leave last leave now, and of the first only the request stays.
@@ -240,6 +243,17 @@ class _Ladder:
                 self.evicted.append(number)
                 self._free(number, self.sizes[number])
                 self._lighten(number, self.bodies[number])
+
+    def _evict_what_bars_the_low_mark(self) -> None:
+        """
+        Turns that were to leave last leave now, where what stands beside the current turn is over the low mark.
+
+        Else only the current turn could give way, a few steps at a time, with a slide at every other request.
+        """
+        for number in self._unpinned():
+            if self.total - self.sizes[self.current.number] <= self.low:
+                return
+            self._evict([number], self.low)
 
     # Rung 3: inside the current turn.
 
