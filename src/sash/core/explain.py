@@ -15,7 +15,7 @@ from sash.core.message import Block, Message, ToolCall, ToolResult
 from sash.core.past import Evicted, Past
 from sash.core.priority import SEED, SIGNALS, Score, scores_of, superseded
 from sash.core.recall import Hit
-from sash.core.shorten import shorten
+from sash.core.shown import in_short
 from sash.core.tokens import NO_TOKENS, TokenCount
 from sash.core.turn import group
 
@@ -344,7 +344,7 @@ class _View:
         short = self.shortened.get(handle)
         if short is not None:
             since = self.shortened_since[handle]
-            shown = self._counted(shorten(live.block(place), handle, short.keep))
+            shown = self._counted(in_short(live, place, short.keep))
             return _Fate("shortened", shown, since, f"shortened at frame {since}: {self._because(since)}")
         if live.message.blocks[place] != live.block(place):
             shown = self._counted(live.message.blocks[place])

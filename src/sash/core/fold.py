@@ -18,7 +18,7 @@ from sash.core.cost import best_keep_share
 from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
 from sash.core.facts import Fact, Facts
-from sash.core.frame import START, Frame, Reason, handle_of
+from sash.core.frame import START, Frame, Reason
 from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
@@ -30,7 +30,8 @@ from sash.core.recall import Memory, Recalled, Remembered
 from sash.core.recalling import recalled_for
 from sash.core.recorded import recorded
 from sash.core.recount import recount, recounted
-from sash.core.shorten import shorten, weight
+from sash.core.shorten import weight
+from sash.core.shown import ShortForms
 from sash.core.size import Size
 from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
 from sash.core.standing import Standing, standing_of
@@ -94,6 +95,8 @@ class Fold(InWindow):
         """Where the newest message belongs."""
         self.asked = 0
         """What history took at the newest request point: what a provider's report speaks of."""
+        self.short = ShortForms()
+        """What is in the window, in short."""
         self._answers: Answers = {}
         """What is known of the results in the window."""
         self._closed: deque[int] = deque(maxlen=RECENT)
@@ -164,6 +167,7 @@ class Fold(InWindow):
         twin.past, twin.system, twin.kept_apart = self.past.copy(), self.system[:], self.kept_apart.copy()
         if self.resting is None:
             twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
+        twin.short = self.short.since(0)
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
@@ -346,6 +350,7 @@ class Fold(InWindow):
         stale = superseded(turns, self._answers)
         first = min((turn.first().position for turn in turns), default=self.placing.length)
         self._answers = {place: answer for place, answer in self._answers.items() if place[0] >= first}
+        self.short = self.short.since(first)
         return stale
 
     @property
@@ -588,5 +593,5 @@ class Fold(InWindow):
         return self.taken > self.limits.high
 
     def _measure(self, live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
-        short = shorten(live.block(block), handle_of(live.position, block), keep)
+        short = self.short(live, block, keep)
         return self.counter.block(short).value, weight(short)

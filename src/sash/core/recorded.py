@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from sash.core.frame import handle_of
 from sash.core.live import LiveMessage
-from sash.core.shorten import shorten, weight
+from sash.core.shorten import weight
+from sash.core.shown import in_short
 from sash.core.size import Part
 from sash.core.tokens import Counter
 
@@ -17,7 +17,7 @@ def recorded(live: LiveMessage, limit: int, counter: Counter) -> LiveMessage:
     blocks, parts = list(live.message.blocks), list(size.parts)
     for place, part in enumerate(size.parts):
         if part.kind == "result" and part.tokens > limit:
-            short = shorten(live.block(part.block), handle_of(live.position, part.block), keep)
+            short = in_short(live, part.block, keep)
             blocks[part.block] = short
             parts[place] = Part(part.block, part.kind, counter.block(short).value)
     if tuple(blocks) == live.message.blocks:

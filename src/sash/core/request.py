@@ -19,7 +19,7 @@ from sash.core.fold import Fold
 from sash.core.frame import Frame, shortened_by_message
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, by_sash
-from sash.core.shown import shown
+from sash.core.shown import Short, in_short, shown
 from sash.core.sources import Source
 from sash.core.standing import fresh_facts
 
@@ -41,7 +41,7 @@ Shown = tuple[Message, LiveMessage | None]
 def assemble(fold: Fold, *, sources: Sequence[Source] = ()) -> Assembled:
     """The request at this point of the log."""
     head = head_of(fold, sources=sources)
-    turns = GrowingTurns(fold.frame)
+    turns = GrowingTurns(fold.frame, fold.short)
     whole = head + turns.grown(fold, before=fold.newest)
     beside = beside_of(told_beside(fold), sources=sources)
     if beside is not None and fold.turns:
@@ -133,8 +133,8 @@ class GrowingTurns:
     what was put together stands, and only what is new is looked at.
     """
 
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
+    def __init__(self, frame: Frame, short: Short = in_short) -> None:
+        self.frame, self._short = frame, short
         self._shortened = shortened_by_message(frame)
         self.turn: int | None = None
         """The turn that was reached."""
@@ -150,9 +150,9 @@ class GrowingTurns:
         """Where these turns go on, as long as nothing was added."""
 
     @classmethod
-    def resumed(cls, frame: Frame, reached: Reached) -> GrowingTurns:
+    def resumed(cls, frame: Frame, reached: Reached, short: Short = in_short) -> GrowingTurns:
         """Turns that go on from where they were."""
-        turns = cls(frame)
+        turns = cls(frame, short)
         turns._resumed, turns.turn, turns._told = reached, reached.turn, reached.told
         turns._opening, turns._step, turns._message = reached.opening, reached.step, reached.message
         return turns
@@ -251,4 +251,5 @@ class GrowingTurns:
             return live.message
         first, end = self.frame.plain
         plain = first <= live.position < end
-        return shown(live, self._shortened.get(live.position, ()), unsigned=unsigned, plain=plain)
+        cut = self._shortened.get(live.position, ())
+        return shown(live, cut, unsigned=unsigned, plain=plain, short=self._short)

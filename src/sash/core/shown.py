@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from sash.core.frame import Shortened
+from sash.core.frame import Shortened, handle_of
 from sash.core.live import LiveMessage
 from sash.core.message import (
     Block,
@@ -21,9 +21,41 @@ from sash.core.message import (
 )
 from sash.core.shorten import shorten
 
+Short = Callable[[LiveMessage, int, int], Block]
+"""A block of a message in short: the message, the block's place, characters kept (0: the usual form)."""
+
+
+def in_short(live: LiveMessage, place: int, keep: int) -> Block:
+    """One block of a message in short."""
+    return shorten(live.block(place), handle_of(live.position, place), keep)
+
+
+class ShortForms:
+    """Blocks of one window in short: each is made once, however many plans, digests and requests ask for it."""
+
+    def __init__(self, made: Iterable[tuple[tuple[int, int, int], Block]] = ()) -> None:
+        self._made = dict(made)
+
+    def __call__(self, live: LiveMessage, place: int, keep: int) -> Block:
+        """One block of a message in short."""
+        key = (live.position, place, keep)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = in_short(live, place, keep)
+        return made
+
+    def since(self, position: int) -> ShortForms:
+        """Those of messages from this position on."""
+        return ShortForms((key, block) for key, block in self._made.items() if key[0] >= position)
+
 
 def shown(
-    live: LiveMessage, shortened: Sequence[Shortened] = (), *, unsigned: bool = False, plain: bool = False
+    live: LiveMessage,
+    shortened: Sequence[Shortened] = (),
+    *,
+    unsigned: bool = False,
+    plain: bool = False,
+    short: Short = in_short,
 ) -> Message | None:
     """
     What is sent of a message, None when that is nothing.
@@ -38,8 +70,8 @@ def shown(
     if not (shortened or unsigned or plain):
         return message
     blocks: list[Block] = list(message.blocks)
-    for short in shortened:
-        blocks[short.block] = shorten(live.block(short.block), short.handle, short.keep)
+    for cut in shortened:
+        blocks[cut.block] = short(live, cut.block, cut.keep)
     if unsigned:
         blocks = [block for block in blocks if not (type(block) is Thinking and (block.signature or live.size.signed))]
     if message.blocks and not blocks:

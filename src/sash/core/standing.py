@@ -101,6 +101,6 @@ def _visible(fold: Fold) -> frozenset[str]:
     texts: list[str] = []
     for live in fold.window():
         if live.position < fold.frame.at:
-            message = shown(live, shortened.get(live.position, ())) if shortened else live.message
+            message = shown(live, shortened.get(live.position, ()), short=fold.short)
             texts.append(message.whole_text if message is not None else "")
     return words_in(texts)

@@ -8,7 +8,6 @@ from itertools import takewhile
 import msgspec
 
 from sash.core.fold import Fold
-from sash.core.frame import Frame
 from sash.core.kept import KeptMessage
 from sash.core.live import LiveMessage
 from sash.core.message import Message
@@ -66,8 +65,9 @@ class Draft:
     Each is prepared, counted and written once, however many requests it stands in.
     """
 
-    def __init__(self, frame: Frame, wire: str, counter: Counter) -> None:
-        self.turns = GrowingTurns(frame)
+    def __init__(self, fold: Fold, wire: str, counter: Counter) -> None:
+        frame = fold.frame
+        self.turns = GrowingTurns(frame, fold.short)
         self.wire, self.counter = wire_named(wire), counter
         self.preparing = Preparing(wire)
         self.given: list[Shown] = []
@@ -189,7 +189,7 @@ class Draft:
         if bodies is None:
             return False
         written = list(bodies)
-        self.turns = GrowingTurns.resumed(fold.frame, seal.reached)
+        self.turns = GrowingTurns.resumed(fold.frame, seal.reached, fold.short)
         kept = [one.kept for one in seal.remade if one.kept is not None]
         came = iter(log.messages([one.position for one in kept]) if kept else ())
         for one in seal.remade:
