@@ -25,12 +25,16 @@ def in_brief(text: str) -> str:
     body = text.partition(f"{name}: ")[2] if name else text
     date = text.partition(f"{name}: ")[0] if name else ""
     told: list[str] = []
+    length = 0
     for sentence in _sentence.split(body):
+        if length > MOST:
+            break
         if sentence.endswith("?"):
             continue
         words = [word for word in _word.findall(sentence) if not _goes_without_saying(word)]
         if len(words) >= _TELLING:
             told.append(" ".join(words).rstrip(".,;:"))
+            length += len(told[-1]) + len("; ")
     said = "; ".join(told)[:MOST]
     return f"{date}{name}: {said}" if name and said else said
 

@@ -21,7 +21,7 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import Names, Noting, called, clip
 from sash.core.turn import wrote
-from sash.core.wish import own_words, wishes_in
+from sash.core.wish import has_any, own_words, wishes_in
 from sash.core.work import only_looks, tells_of_failure, works_of
 
 FIRST_SENTENCES = 30
@@ -46,6 +46,11 @@ _finding = re.compile(
     r"|root\s+cause|turn(?:s|ed)\s+out|the\s+(?:fix|problem|reason|bug|cause|solution|answer)\s+(?:is|was)|fixed\s+by)\b",
     re.IGNORECASE,
 )
+_FINDING = (
+    "decided decision we'll will going chose settled agreed conclusion cause turns turned fix problem reason bug "
+    "solution answer"
+).split()
+"""One of these stands wherever the pattern finds something."""
 _REACH = 4_000
 
 
@@ -126,10 +131,11 @@ class Digest(msgspec.Struct):
     def take(self, departed: Sequence[Departed]) -> None:
         """All of this left, in this order."""
         noting = Noting(self.noted, until=self.messages + counted(departed))
+        outcomes: dict[str, Sequence[str]] = {}
         turns = sum(type(one) is DepartedTurn for one in departed)
         for one in departed:
             # Steps that left before their turn were told of then.
-            self._remember(noting, one.number, one.messages())
+            self._remember(noting, one.number, one.messages(), outcomes)
             if isinstance(one, DepartedTurn):
                 self._turn_left(one.turn, told=turns <= LINES)
                 turns -= 1
@@ -142,6 +148,11 @@ class Digest(msgspec.Struct):
                 for call, result in one.results:
                     noting.result(result, call, turn=one.number, now=self.messages)
         noting.finish()
+        # Of the commands that stay, how each went the last time: most have been run again, or forgotten.
+        for what, texts in outcomes.items():
+            if what in self.ran:
+                ran = self.ran[what]
+                self.ran[what] = Ran(ran.turn, ran.failed, _outcome_line(texts, failed=ran.failed), ran.failed_before)
         self._find(departed)
 
     def _turn_left(self, turn: LiveTurn, *, told: bool) -> None:
@@ -157,7 +168,9 @@ class Digest(msgspec.Struct):
                 self.sentences.append(sentence)
         self.steps.pop(turn.number, None)
 
-    def _remember(self, noting: Noting, turn: int, messages: Iterable[LiveMessage]) -> None:
+    def _remember(
+        self, noting: Noting, turn: int, messages: Iterable[LiveMessage], outcomes: dict[str, Sequence[str]]
+    ) -> None:
         calls: dict[str, ToolCall] = {}
         for live in messages:
             message = live.message
@@ -170,7 +183,7 @@ class Digest(msgspec.Struct):
                 if type(block) is ToolCall:
                     calls[block.id] = block
                 elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                    self._did(turn, call, block)
+                    self._did(turn, call, block, outcomes)
 
     def _find(self, departed: Sequence[Departed]) -> None:
         """What was decided or found out: looked for from the end, since only the newest is kept."""
@@ -185,7 +198,7 @@ class Digest(msgspec.Struct):
         self.findings += reversed(found)
         del self.findings[:-FINDINGS]
 
-    def _did(self, turn: int, call: ToolCall, result: ToolResult) -> None:
+    def _did(self, turn: int, call: ToolCall, result: ToolResult, outcomes: dict[str, Sequence[str]]) -> None:
         texts = [part.text for part in result.content if type(part) is Text]
         failed = result.error or tells_of_failure(texts)
         for work in works_of(call):
@@ -197,12 +210,14 @@ class Digest(msgspec.Struct):
                 _forget_oldest(self.files, FILES)
             if work.deed != "read" and not (failed and only_looks(work)):
                 what = work.target if work.deed == "run" else f"{work.deed} {work.target}"
-                self._went(clip(what, LINE_LENGTH), turn, failed, texts)
+                what = clip(what, LINE_LENGTH)
+                self._went(what, turn, failed)
+                outcomes[what] = texts
 
-    def _went(self, what: str, turn: int, failed: bool, texts: Sequence[str]) -> None:
+    def _went(self, what: str, turn: int, failed: bool) -> None:
         before = self.ran.pop(what, None)
         failed_before = before is not None and (before.failed or before.failed_before)
-        self.ran[what] = Ran(turn, failed, _outcome_line(texts, failed=failed), failed_before)
+        self.ran[what] = Ran(turn, failed, "", failed_before)
         _forget_oldest(self.ran, COMMANDS)
 
 
@@ -233,12 +248,15 @@ def _outcome(result: ToolResult | None) -> str:
 
 def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:
     """The line that says most about how it went: of a failure the one that names it, else the last one."""
-    lines = [line.strip() for text in texts for line in text[-_REACH:].split("\n") if line.strip()]
-    if not lines:
-        return ""
-    if failed:
-        return clip(next((line for line in reversed(lines) if _error.search(line)), lines[-1]), OUTCOME)
-    return clip(lines[-1], OUTCOME)
+    last = ""
+    for text in reversed(texts):
+        told = text[-_REACH:].rstrip()
+        lines = told.rsplit("\n", -1 if failed else 1)
+        last = last or lines[-1].strip()
+        named = next((line for line in reversed(lines) if _error.search(line)), "") if failed else last
+        if named:
+            return clip(named.strip(), OUTCOME)
+    return clip(last, OUTCOME)
 
 
 _no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration\b")
@@ -284,9 +302,10 @@ def _last_words(said: Sequence[Message]) -> str:
 
 
 def _findings(text: str) -> list[str]:
-    if not _finding.search(text[:_REACH]):
+    told = text[:_REACH]
+    if not has_any(told, _FINDING) or not _finding.search(told):
         return []
-    return [sentence for sentence in _sentence_end.split(text[:_REACH]) if _finding.search(sentence)][:3]
+    return [sentence for sentence in _sentence_end.split(told) if _finding.search(sentence)][:3]
 
 
 def _first_sentence(message: Message) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain
+from itertools import repeat
 
 SHORTEST = 4
 LONGEST = 120
@@ -13,25 +13,31 @@ LONGEST = 120
 _word = re.compile(r"[A-Za-z0-9_~$@][\w./~@-]{2,}\w")
 _inside = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[_/]|\w\.\w")
 
-# A text is cut into pieces in which words stand whole, most often one; only pieces that were not seen lately are
-# looked into. What is not ASCII may stand in a word, so it never parts two pieces.
+# A text is cut into pieces in which words stand whole, at the speed of the machine. A piece in ASCII holds one word at
+# the most: what is left of it without the signs that no word begins or ends with. What is not ASCII may stand in a
+# word, so it never parts two pieces, and such a piece is looked into by the pattern.
 _PARTED = bytes(
     code if code >= 128 or chr(code).isalnum() or chr(code) in "_./~@-$" else ord(" ") for code in range(256)
 )
+_NO_BEGINNING, _NO_END = b"./-", b"./~@-$"
 _UTF8 = ("utf-8", "surrogatepass")
 
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, dict.fromkeys(_pieces(text))))))
+    return [*filter(_NAMES.__getitem__, dict.fromkeys(_words(dict.fromkeys(_pieces(text)))))]
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """All words of some texts that could be names: to look whether a name stands there, that is enough."""
+    """
+    All words of some texts that could be names: to look whether a name stands there, that is enough.
+
+    Shorter ones than any name are among them, since nobody asks for those.
+    """
     pieces: set[bytes] = set()
     for text in texts:
         pieces.update(_pieces(text))
-    return frozenset(chain.from_iterable(map(_WORDS.__getitem__, pieces)))
+    return frozenset(_words(pieces))
 
 
 def is_name(word: str) -> bool:
@@ -46,27 +52,28 @@ def _pieces(text: str) -> list[bytes]:
     return text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split()
 
 
-class _Words(dict[bytes, tuple[str, ...]]):
-    """The words of pieces seen lately: bounded, and only pure results, so it may be emptied at any time."""
+def _words(pieces: Iterable[bytes]) -> list[str]:
+    """The words of pieces in their order; with them, what is too short to be one."""
+    joined = b" ".join(map(bytes.rstrip, map(bytes.lstrip, pieces, repeat(_NO_BEGINNING)), repeat(_NO_END)))
+    if joined.isascii():
+        return joined.decode().split()
+    found: list[str] = []
+    for piece in joined.decode(*_UTF8).split(" "):
+        found += [piece] if piece.isascii() else _word.findall(piece)
+    return found
 
-    def __missing__(self, piece: bytes) -> tuple[str, ...]:
-        found = self.look(piece)
-        if len(piece) <= LONGEST:
-            if len(self) >= _MOST:
-                self.clear()
-            self[piece] = found
+
+class _Names(dict[str, bool]):
+    """Which of the words seen lately are names: bounded, and only pure results, so it may be emptied at any time."""
+
+    def __missing__(self, word: str) -> bool:
+        found = is_name(word)
+        if len(self) >= _MOST:
+            self.clear()
+        if len(word) <= LONGEST:
+            self[word] = found
         return found
-
-    def look(self, piece: bytes) -> tuple[str, ...]:
-        return tuple(_word.findall(piece.decode(*_UTF8)))
-
-
-class _Names(_Words):
-    """The names among them."""
-
-    def look(self, piece: bytes) -> tuple[str, ...]:
-        return tuple(filter(is_name, super().look(piece)))
 
 
 _MOST = 1 << 15
-_WORDS, _NAMES = _Words(), _Names()
+_NAMES = _Names()

@@ -126,18 +126,19 @@ class Names(msgspec.Struct):
     def known(self, now: int) -> dict[str, Known]:
         """Each name, and how likely it is to be needed again, when so many messages have left."""
         every: dict[str, Known] = {}
+        fading = _Fading(now)
         for voice in _VOICES:
             hearing, table = HEARING[voice], self.table(voice)
-            for name in table.before | table.names:
-                older, newer = table.before.get(name), table.names.get(name)
-                entry, last = older or newer, newer or older
-                assert entry is not None
-                assert last is not None
-                times = last.times if older is None or newer is None else older.times + newer.times
-                worth = hearing.worth * min(times, hearing.most)
+            worth_once, most, before = hearing.worth, hearing.most, table.before
+            for name, last in table.names.items() if not before else (before | table.names).items():
+                times, first = last.times, last
+                if name in before and before[name] is not last:
+                    first = before[name]
+                    times += first.times
+                worth = worth_once * (min(most, times))
                 known = every.get(name)
                 if voice == "given":
-                    every[name] = Known(entry, last.last, worth, from_tool=True)
+                    every[name] = Known(first, last.last, worth, from_tool=True)
                 elif known is None:
                     every[name] = Known(last, last.last, worth, from_tool=False)
                 else:
@@ -145,7 +146,6 @@ class Names(msgspec.Struct):
                     if known.from_tool or last.last >= known.noted.last:
                         known.noted, known.from_tool = last, False
                     known.last = max(known.last, last.last)
-        fading = _Fading(now)
         for known in every.values():
             known.worth *= fading[known.last]
         return every
@@ -161,7 +161,7 @@ class Noting:
     def __init__(self, names: Names, *, until: int) -> None:
         self._names, self._until = names, until
         # Lines are taken in the end, of those names that stay: most of a long text's do not.
-        self._places: dict[Voice, dict[str, tuple[str, int]]] = {voice: {} for voice in _VOICES}
+        self._texts: dict[Voice, dict[str, str]] = {voice: {} for voice in _VOICES}
 
     def message(self, message: Message, *, turn: int, now: int, calls: Mapping[str, ToolCall]) -> None:
         """A message leaves, as the last of so many; `calls` are those that results may belong to."""
@@ -191,7 +191,7 @@ class Noting:
         """Nothing more leaves."""
         for voice in _VOICES:
             self._table(voice, self._until)
-            _take_lines(self._names.table(voice).names, self._places[voice])
+            _take_lines(self._names.table(voice).names, self._texts[voice])
 
     def _table(self, voice: Voice, now: int) -> Table | None:
         """The table of the generation that this is in; None where it will have been forgotten in the end."""
@@ -200,7 +200,7 @@ class Noting:
         if generation < self._until // hearing.generation - 1:
             return None
         if generation != table.generation:
-            _take_lines(table.names, self._places[voice])
+            _take_lines(table.names, self._texts[voice])
             if generation == table.generation + 1:
                 _clear(table.names, hearing, generation * hearing.generation)
                 table.before = table.names
@@ -217,18 +217,19 @@ class Noting:
         if voice == "called":
             # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
             text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-        names, places, text, at = table.names, self._places[voice], _ends(text), 0
-        for name in names_in(text):
-            # Names come in the order in which they stand there.
-            at = text.find(name, at)
-            places[name] = text, at
+        names, text = table.names, _ends(text)
+        named = names_in(text)
+        for name in named:
             known = names.get(name)
-            names[name] = entry if known is None else msgspec.structs.replace(entry, times=known.times + 1)
+            if known is not None:
+                names[name] = Noted("", entry.source, entry.turn, entry.last, known.times + 1)
+            else:
+                names[name] = entry
+        self._texts[voice].update(dict.fromkeys(named, text))
         _clear_many(names, HEARING[voice], entry.last)
 
     def _gives(self, names: dict[str, Noted], text: str, entry: Noted) -> None:
         """A tool gives names: the line is where it first did."""
-        places, at = self._places["given"], 0
         named = names_in(text)
         new = [name for name in named if name not in names]
         if len(new) < len(named):
@@ -238,10 +239,8 @@ class Noting:
                     names[name] = Noted(known.line, known.source, known.turn, entry.last, known.times + 1)
         if len(new) > OF_A_RESULT:
             new[OF_A_RESULT // 2 : -OF_A_RESULT // 2] = []
-        for name in new:
-            at = text.find(name, at)
-            places[name] = text, at
-            names[name] = entry
+        names.update(dict.fromkeys(new, entry))
+        self._texts["given"].update(dict.fromkeys(new, text))
         _clear_many(names, HEARING["given"], entry.last)
 
 
@@ -252,12 +251,14 @@ def _ends(text: str) -> str:
     return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
-def _take_lines(names: dict[str, Noted], places: dict[str, tuple[str, int]]) -> None:
+def _take_lines(names: dict[str, Noted], texts: dict[str, str]) -> None:
+    """Each name that stayed gets the line that it first stands in."""
     before, start, end, whole = "", 0, 0, ""
-    for name, (text, at) in places.items():
+    for name, text in texts.items():
         entry = names.get(name)
         if entry is None:
             continue
+        at = text.find(name)
         if text is not before or not start <= at < end:
             before, start, end = text, text.rfind("\n", 0, at) + 1, text.find("\n", at)
             end = end if end >= 0 else len(text)
@@ -265,7 +266,7 @@ def _take_lines(names: dict[str, Noted], places: dict[str, tuple[str, int]]) -> 
         # Names that stand in one line share it.
         line = whole or _line_around(name, text[start:end], at - start)
         names[name] = Noted(line, entry.source, entry.turn, entry.last, entry.times)
-    places.clear()
+    texts.clear()
 
 
 def _clear_many(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
@@ -274,13 +275,18 @@ def _clear_many(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
 
 
 def _clear(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
-    """Only what is worth the most stays."""
+    """Only what is worth the most stays; of what is worth the same, what comes first in the alphabet."""
     if len(names) <= hearing.names:
         return
     fading, most = _Fading(now), hearing.most
-    ranked = sorted((-min(entry.times, most) * fading[entry.last], name) for name, entry in names.items())
-    for _, name in ranked[hearing.names :]:
-        del names[name]
+    worths = [fading[entry.last] * (min(most, entry.times)) for entry in names.values()]
+    # Nearly all names of one text are worth the same: numbers are quickly put in order, names need not be.
+    least = sorted(worths, reverse=True)[hearing.names - 1]
+    level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)
+    staying = set(level[: hearing.names - sum(worth > least for worth in worths)])
+    for name, worth in zip([*names], worths, strict=True):
+        if worth < least or (worth == least and name not in staying):
+            del names[name]
 
 
 class _Fading(dict[int, float]):

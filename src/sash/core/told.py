@@ -14,6 +14,7 @@ import msgspec
 
 from sash.core.digest import Digest, Said, quoted
 from sash.core.message import by_sash
+from sash.core.names import words_in
 from sash.core.noted import Known, clip
 
 BRIEF = 80
@@ -181,24 +182,20 @@ class _Told:
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""
         known = digest.noted.known(digest.messages)
-        wanted = [name for name in known if name not in visible]
-        wanted.sort(key=lambda name: (-known[name].worth, name))
-        # Whether a name stands there already is only asked as long as there is room: there are very many of them.
-        already = "\n".join(self.told)
-        lines = self._lines_around((name for name in wanted if name not in already), known)
+        told = set(words_in(self.told))
+        wanted = sorted((-entry.worth, name) for name, entry in known.items() if name not in visible)
+        lines = self._lines_around([(name, known[name]) for _, name in wanted], told)
         if lines:
             self._take(lines)
-        shown = "\n".join(lines)
-        self.bare(name for name in wanted if name not in already and name not in shown)
+        self.bare(name for _, name in wanted if name not in told)
 
-    def _lines_around(self, wanted: Iterable[str], known: dict[str, Known]) -> list[str]:
+    def _lines_around(self, wanted: Iterable[tuple[str, Known]], told: set[str]) -> list[str]:
+        """The lines around names that were not told of yet; what stands in them is, from then on."""
         title = "Lines that left, with names that may be needed (quoted):"
         most = int(self.left * LINE_SHARE) - self._cost(title)
         groups: dict[tuple[int, str], list[tuple[int, str]]] = {}
-        shown = ""
-        for name in wanted:
-            entry = known[name]
-            if name in shown or not (said := entry.quotable):
+        for name, entry in wanted:
+            if name in told or not (said := entry.quotable):
                 continue
             place, line = (entry.noted.turn, entry.noted.source), f"> {said}"
             cost = self._cost(line) + (0 if place in groups else self._cost(_source(*place)))
@@ -208,11 +205,11 @@ class _Told:
                 continue
             most -= cost
             groups.setdefault(place, []).append((entry.last, line))
-            shown = f"{shown}\n{line}"
-        told = [
+            told |= words_in((line,))
+        lines = [
             line for place in sorted(groups) for line in (_source(*place), *(said for _, said in sorted(groups[place])))
         ]
-        return [title, *told] if told else []
+        return [title, *lines] if lines else []
 
     def bare(self, names: Iterable[str]) -> None:
         kept = ["Also named:"]

@@ -37,16 +37,17 @@ _CORRECTION_REACH = 500
 
 def is_standing(words: str) -> bool:
     """Whether somebody says how things are to be done from here on, not only now."""
-    return _has_any(words, _STANDING) and _standing.search(words) is not None
+    return has_any(words, _STANDING) and _standing.search(words) is not None
 
 
 def is_correction(words: str) -> bool:
     """Whether somebody says that something was wrong."""
     words = words[:_CORRECTION_REACH]
-    return _has_any(words, _CORRECTION) and _correction.search(words) is not None
+    return has_any(words, _CORRECTION) and _correction.search(words) is not None
 
 
-def _has_any(words: str, wanted: Sequence[str]) -> bool:
+def has_any(words: str, wanted: Sequence[str]) -> bool:
+    """Whether one of the words, in small letters, stands anywhere in a text."""
     lower = words.lower()
     for word in wanted:  # noqa: SIM110  (a generator takes twice as long, and every message of the user's comes by here)
         if word in lower:
