@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import repeat
+from itertools import chain, repeat
 
 SHORTEST = 4
 LONGEST = 120
 """Longer ones are keys, hashes and data: nobody types them again."""
 
 _word = re.compile(r"[A-Za-z0-9_~$@][\w./~@-]{2,}\w")
-_inside = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[_/]|\w\.\w")
+_inside = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w\.\w")
 
 # A text is cut into pieces in which words stand whole, at the speed of the machine. A piece in ASCII holds one word at
 # the most: what is left of it without the signs that no word begins or ends with. What is not ASCII may stand in a
@@ -25,7 +25,7 @@ _UTF8 = ("utf-8", "surrogatepass")
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    return [*filter(_NAMES.__getitem__, dict.fromkeys(_words(dict.fromkeys(_pieces(text)))))]
+    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, dict.fromkeys(_pieces(text))))))
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
@@ -37,14 +37,25 @@ def words_in(texts: Iterable[str]) -> frozenset[str]:
     pieces: set[bytes] = set()
     for text in texts:
         pieces.update(_pieces(text))
-    return frozenset(_words(pieces))
+    joined = b" ".join(map(bytes.rstrip, map(bytes.lstrip, pieces, repeat(_NO_BEGINNING)), repeat(_NO_END)))
+    if joined.isascii():
+        return frozenset(joined.decode().split())
+    words: set[str] = set()
+    for piece in joined.decode(*_UTF8).split(" "):
+        words.update([piece] if piece.isascii() else _word.findall(piece))
+    return frozenset(words)
 
 
 def is_name(word: str) -> bool:
     """Whether a word is more than a word of the language: a path, an identifier, a number of some length."""
     if not SHORTEST <= len(word) <= LONGEST:
         return False
-    return word.isdigit() or _inside.search(word) is not None
+    # What most names, and most words, are like is seen without the pattern.
+    if "_" in word or "/" in word or word.isdigit():
+        return True
+    if word.isalpha() and word[1:].islower():
+        return False
+    return _inside.search(word) is not None
 
 
 def _pieces(text: str) -> list[bytes]:
@@ -52,26 +63,19 @@ def _pieces(text: str) -> list[bytes]:
     return text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split()
 
 
-def _words(pieces: Iterable[bytes]) -> list[str]:
-    """The words of pieces in their order; with them, what is too short to be one."""
-    joined = b" ".join(map(bytes.rstrip, map(bytes.lstrip, pieces, repeat(_NO_BEGINNING)), repeat(_NO_END)))
-    if joined.isascii():
-        return joined.decode().split()
-    found: list[str] = []
-    for piece in joined.decode(*_UTF8).split(" "):
-        found += [piece] if piece.isascii() else _word.findall(piece)
-    return found
+class _Names(dict[bytes, tuple[str, ...]]):
+    """The names in pieces seen lately: bounded, and only pure results, so it may be emptied at any time."""
 
-
-class _Names(dict[str, bool]):
-    """Which of the words seen lately are names: bounded, and only pure results, so it may be emptied at any time."""
-
-    def __missing__(self, word: str) -> bool:
-        found = is_name(word)
-        if len(self) >= _MOST:
-            self.clear()
-        if len(word) <= LONGEST:
-            self[word] = found
+    def __missing__(self, piece: bytes) -> tuple[str, ...]:
+        if piece.isascii():
+            word = piece.lstrip(_NO_BEGINNING).rstrip(_NO_END).decode()
+            found: tuple[str, ...] = (word,) if is_name(word) else ()
+        else:
+            found = tuple(filter(is_name, _word.findall(piece.decode(*_UTF8))))
+        if len(piece) <= LONGEST:
+            if len(self) >= _MOST:
+                self.clear()
+            self[piece] = found
         return found
 
 
