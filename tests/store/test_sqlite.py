@@ -7,9 +7,8 @@ import random
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event as Flag
 
 import apsw
@@ -22,6 +21,7 @@ from sash.store.sqlite import SqliteStore, writer
 from sash.store.sqlite.connection import WAL_LIMIT
 from tests.components import missing
 from tests.store.building import entry, said, texts_of, thread_of
+from tests.store.powers import held_to_permissions
 
 LONG = "words of some length " * 500
 
@@ -97,25 +97,12 @@ def test_a_database_that_became_read_only_can_still_be_read(scratch: Path) -> No
     store.close()
 
 
-@contextmanager
-def nobody() -> Iterator[None]:
-    """As somebody who may not write anywhere: root may, so root steps down for a moment."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65_534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
-
-
-def test_a_folder_without_permission_is_named() -> None:
-    # Not below a folder of our own: nobody else may even look into that.
-    with TemporaryDirectory(dir="/tmp") as folder:
-        Path(folder).chmod(0o555)
-        with nobody(), pytest.raises(StoreReadOnly, match="permissions"):
-            open_store(f"sqlite:///{folder}/threads.db")
-        Path(folder).chmod(0o700)
+def test_a_folder_without_permission_is_named(scratch: Path) -> None:
+    folder = scratch / "theirs"
+    folder.mkdir(mode=0o555)
+    with held_to_permissions(), pytest.raises(StoreReadOnly, match="permissions"):
+        open_store(f"sqlite:///{folder}/threads.db")
+    assert list(folder.iterdir()) == []
 
 
 def grown(path: Path) -> list[str]:
