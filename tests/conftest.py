@@ -8,8 +8,9 @@ import pytest
 from hypothesis import settings
 
 from tests.model_server import model_server
+from tests.postgres_server import postgres
 
-__all__ = ["model_server"]
+__all__ = ["model_server", "postgres"]
 
 # Like hypothesis' own `ci` (the same examples in each run, no deadline), with as many as the time of all tests allows.
 settings.register_profile("sash", settings.get_profile("ci"), max_examples=60)

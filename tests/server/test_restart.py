@@ -17,9 +17,8 @@ import httpx2
 import pytest
 
 import sash
-from tests.components import missing
 from tests.server.speaking import events_of
-from tests.store import server as postgres_server
+from tests.store.server import Server
 
 SLOW = """
 import sys
@@ -72,21 +71,12 @@ def served(store: str, *, pause: float = 0.0) -> Iterator[Served]:
         process.communicate()
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[postgres_server.Server]:
-    try:
-        with postgres_server.started() as running:
-            yield running
-    except postgres_server.NoServer as error:
-        missing(str(error))
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/sash.db"
-    running: postgres_server.Server = request.getfixturevalue("postgres")
-    return running.app_url()
+    running: Server = request.getfixturevalue("postgres")
+    return running.app_url(running.filled())
 
 
 def begun(server: Served, place: str, words: str) -> list[str]:

@@ -10,20 +10,9 @@ from uuid import uuid4
 import pytest
 
 from sash.store import Store, open_store
-from tests.components import missing
 from tests.store import server
 
 STORES = ("memory", "sqlite", "postgres")
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[server.Server]:
-    """A real PostgreSQL, started for this session alone. Without any the test is skipped, but never in CI."""
-    try:
-        with server.started() as running:
-            yield running
-    except server.NoServer as error:
-        missing(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
 NAME = "sash"
 OWNER = "sash_owner"
@@ -85,17 +86,36 @@ class Server:
         return self.url(APP, name)
 
     def prepare(self) -> None:
-        """A database with its schema, the role that owns it, and one that does not."""
+        """The role that owns a database, one that does not, and the database that tests share."""
+        self._as_root(f"CREATE ROLE {OWNER} LOGIN", f"CREATE ROLE {APP} LOGIN", f"CREATE DATABASE {NAME} OWNER {OWNER}")
+        self._fill(NAME)
+
+    def empty(self) -> str:
+        """The name of a database with nothing in it, which nobody else has."""
+        name = f"own_{uuid4().hex}"
+        self._as_root(f"CREATE DATABASE {name} OWNER {OWNER}")
+        return name
+
+    def filled(self) -> str:
+        """Likewise, with the schema in it and open to the role that owns nothing."""
+        name = self.empty()
+        self._fill(name)
+        return name
+
+    def _as_root(self, *statements: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def _fill(self, name: str) -> None:
         import psycopg
 
         from sash.store import open_store
 
-        with psycopg.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {OWNER} LOGIN")
-            connection.execute(f"CREATE ROLE {APP} LOGIN")
-            connection.execute(f"CREATE DATABASE {NAME} OWNER {OWNER}")
-        open_store(self.url()).close()
-        with psycopg.connect(self.url(), autocommit=True) as connection:
+        open_store(self.url(name=name)).close()
+        with psycopg.connect(self.url(name=name), autocommit=True) as connection:
             connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {APP}")
             connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {APP}")
 

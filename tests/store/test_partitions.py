@@ -14,7 +14,7 @@ from sash.store import Entry, Posting, Share, Store, open_store
 from sash.thread import open_thread
 from tests.gates.tree import ROOT
 from tests.store.building import entry, said, slid, texts_of, thread_of
-from tests.store.server import APP, OWNER, Server
+from tests.store.server import APP, Server
 from tests.thread.speaking import SMALL, talk
 
 PARTITIONED = ("log", "posting", "words")
@@ -24,9 +24,8 @@ SQL = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text("
 @pytest.fixture(scope="module")
 def before(postgres: Server) -> dict[str, Any]:
     """A database in which things were said, then cut into parts."""
-    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE parted OWNER {OWNER}")
-    store = open_store(postgres.url(name="parted"))
+    name = postgres.filled()
+    store = open_store(postgres.url(name=name))
     threads = [
         thread_of(store, tenant, f"the harbour {n}", "the storm", name=f"t{n}") for n in range(12) for tenant in "ab"
     ]
@@ -35,18 +34,15 @@ def before(postgres: Server) -> dict[str, Any]:
     asked = long.prepared().body
     store.close()
     script, grants, *_ = SQL
-    with psycopg.connect(postgres.url(name="parted"), autocommit=True) as connection:
-        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {APP}")
-        connection.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {APP}")
+    with psycopg.connect(postgres.url(name=name), autocommit=True) as connection:
         connection.execute(script.encode())
         connection.execute(grants.replace("sash_app", APP).encode())
-    return {"threads": threads, "asked": asked}
+    return {"name": name, "threads": threads, "asked": asked}
 
 
 @pytest.fixture
 def store(before: dict[str, Any], postgres: Server) -> Iterator[Store]:
-    assert before
-    made = open_store(postgres.url(APP, "parted"))
+    made = open_store(postgres.app_url(before["name"]))
     yield made
     made.close()
 
@@ -89,8 +85,7 @@ def test_every_verb_goes_on_and_tenants_stay_apart(store: Store) -> None:
 
 
 def test_a_query_of_a_thread_looks_at_one_part(before: dict[str, Any], postgres: Server) -> None:
-    assert before
-    with psycopg.connect(postgres.url("postgres", "parted"), autocommit=True) as session:
+    with psycopg.connect(postgres.url("postgres", before["name"]), autocommit=True) as session:
         for table in PARTITIONED:
             kind = session.execute("SELECT relkind FROM pg_class WHERE oid = %s::regclass", [table]).fetchone()
             assert kind == ("p",)
@@ -103,8 +98,7 @@ def test_a_query_of_a_thread_looks_at_one_part(before: dict[str, Any], postgres:
 
 
 def test_the_second_lock_holds_and_views_show_what_they_did(before: dict[str, Any], postgres: Server) -> None:
-    assert before
-    with psycopg.connect(postgres.url(APP, "parted"), autocommit=True) as session:
+    with psycopg.connect(postgres.app_url(before["name"]), autocommit=True) as session:
         for table in (*PARTITIONED, "messages", "exchanges", "turns", "events"):
             assert session.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,), table
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

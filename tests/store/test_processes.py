@@ -6,12 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from sash.store import open_store
 from tests.store import crowd
-from tests.store.server import APP, OWNER, Server
+from tests.store.server import Server
 
 
 def gathered(url: str, processes: int, appends: int) -> None:
@@ -37,15 +36,10 @@ def test_processes_open_a_fresh_file_at_once_and_append_to_one_thread(scratch: P
 
 
 def test_processes_open_a_fresh_postgresql_at_once_and_append_to_one_thread(postgres: Server) -> None:
-    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE crowd OWNER {OWNER}")
-    gathered(postgres.url(name="crowd"), 16, 5)
+    gathered(postgres.url(name=postgres.empty()), 16, 5)
 
 
 @pytest.mark.soak
 def test_a_crowd_for_longer(tmp_path: Path, postgres: Server) -> None:
     gathered(f"sqlite:///{tmp_path}/shared.db", 16, 300)
-    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE crowds OWNER {OWNER}")
-        connection.execute(f"GRANT ALL ON DATABASE crowds TO {APP}")
-    gathered(postgres.url(name="crowds"), 16, 300)
+    gathered(postgres.url(name=postgres.empty()), 16, 300)

@@ -15,7 +15,7 @@ from sash.errors import DamagedDatabase, NewerDatabase, StoreReadOnly
 from sash.store import open_store
 from sash.store.queries import migrations, schema, statements
 from tests.store.building import texts_of, thread_of
-from tests.store.server import APP, OWNER, Server
+from tests.store.server import Server
 
 LATEST = len(migrations("sqlite"))
 
@@ -177,13 +177,6 @@ def test_no_sql_is_put_together_from_strings() -> None:
     ]
 
 
-def fresh(postgres: Server, name: str) -> str:
-    """A database with nothing in it."""
-    with psycopg.connect(postgres.url("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}")
-    return postgres.url(name=name)
-
-
 SHAPE = """
 SELECT 'column', table_name, column_name, data_type, is_nullable, coalesce(column_default, ''), ordinal_position::text
 FROM information_schema.columns WHERE table_schema = 'public'
@@ -200,7 +193,7 @@ ORDER BY 1, 2, 3, 4
 
 
 def test_the_schema_of_postgresql_is_what_its_migrations_lead_to(postgres: Server) -> None:
-    opened, migrated, halfway = (fresh(postgres, f"shape_{name}") for name in ("opened", "migrated", "halfway"))
+    opened, migrated, halfway = (postgres.url(name=postgres.empty()) for _ in range(3))
     open_store(opened).close()
     shapes = []
     for url, upto in ((migrated, None), (halfway, 2)):
@@ -219,7 +212,7 @@ def test_the_schema_of_postgresql_is_what_its_migrations_lead_to(postgres: Serve
 
 
 def test_a_newer_postgresql_database_is_refused(postgres: Server) -> None:
-    url = fresh(postgres, "newer")
+    url = postgres.url(name=postgres.empty())
     open_store(url).close()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("INSERT INTO sash_schema VALUES (999, 'from the future')")
@@ -228,17 +221,17 @@ def test_a_newer_postgresql_database_is_refused(postgres: Server) -> None:
 
 
 def test_a_role_that_may_not_make_tables_is_told_so(postgres: Server) -> None:
-    fresh(postgres, "empty")
+    name = postgres.empty()
     with pytest.raises(StoreReadOnly, match="owner"):
-        open_store(postgres.url(APP, "empty"))
-    with psycopg.connect(postgres.url(name="empty")) as connection:
+        open_store(postgres.app_url(name))
+    with psycopg.connect(postgres.url(name=name)) as connection:
         assert connection.execute("SELECT to_regclass('thread')").fetchone() == (None,)
 
 
 def test_a_migration_that_fails_halfway_leaves_nothing(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     from sash.store.postgres import schema as ours
 
-    url = fresh(postgres, "torn")
+    url = postgres.url(name=postgres.empty())
     whole = schema("postgres")
     cuts = [found.end() for found in re.finditer(r";\n\n", whole)]
     for cut in cuts[:: max(1, len(cuts) // 6)]:
@@ -282,7 +275,7 @@ def test_forks_of_an_older_database_are_known_as_such(scratch: Path) -> None:
 
 
 def test_so_are_those_of_an_older_postgresql_although_its_owner_sees_no_tenants_rows(postgres: Server) -> None:
-    url = fresh(postgres, "old_forks")
+    url = postgres.url(name=postgres.empty())
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE sash_schema (version integer PRIMARY KEY, name text NOT NULL)")
         for migration in migrations("postgres")[:BEFORE_FORKS]:

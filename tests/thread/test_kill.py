@@ -29,7 +29,7 @@ def test_a_thread_on_sqlite_goes_on_after_each_of_twenty_kills(scratch: Path) ->
 
 
 def test_a_thread_on_postgresql_goes_on_after_each_of_twenty_kills(postgres: Server) -> None:
-    survives(postgres.url(), 20, 2)
+    survives(postgres.url(name=postgres.empty()), 20, 2)
 
 
 @pytest.mark.soak
@@ -41,4 +41,4 @@ def test_a_thread_on_sqlite_goes_on_after_hundreds_of_kills(scratch: Path) -> No
 @pytest.mark.soak
 def test_a_thread_on_postgresql_goes_on_after_hundreds_of_kills(postgres: Server) -> None:
     for seed in range(10, 25):
-        survives(postgres.url(), 20, seed)
+        survives(postgres.url(name=postgres.empty()), 20, seed)
