@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from coverage import Coverage
 from hypothesis import settings
 
 from tests.model_server import model_server
@@ -17,6 +18,18 @@ settings.register_profile("sash", settings.get_profile("ci"), max_examples=60)
 
 UNTRACED = {"cli", "page", "providers", "proxy", "server", "settings", "store", "transcripts"}
 """Tests of the faces: measuring coverage of the core in them would double their time and cover nothing new."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """
+    One measurement in a worker, so that `no_cover` holds there too.
+
+    pytest-cov starts its second while the first still runs; paused, it would only make way for that one.
+    """
+    measuring = Coverage.current()
+    if hasattr(session.config, "workerinput") and measuring is not None:
+        measuring.stop()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
