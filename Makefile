@@ -19,9 +19,11 @@ setup: $(ENV)/ready  ## the virtual environment (the others do this by themselve
 run: $(ENV)/ready  ## the server with its page at http://127.0.0.1:7274; make run ARGS="show FILE" runs any command
 	@$(BIN)/sash $(or $(ARGS),serve --log-level warning)
 
+# Compiled modules are kept: the tests start hundreds of programs, each of which would compile all it imports.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(ENV)/ready  ## all tests; core and wire must be covered branch by branch
 	@$(BIN)/python -m compileall -q src
-	$(BIN)/python -m pytest -n 2 --cov $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov $(ARGS)
 
 soak: $(ENV)/ready  ## the slow runs: crashes, crowds, long random threads, every request of every session
 	SASH_SOAK=300 $(BIN)/python -m pytest -n 2 tests/core/test_invariants.py tests/fit/test_transcripts.py tests/proxy/test_transcripts.py $(ARGS)
