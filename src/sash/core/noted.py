@@ -135,7 +135,7 @@ class Names(msgspec.Struct):
                 if name in before and before[name] is not last:
                     first = before[name]
                     times += first.times
-                worth = worth_once * (min(most, times))
+                worth = worth_once * min(most, times)
                 known = every.get(name)
                 if voice == "given":
                     every[name] = Known(first, last.last, worth, from_tool=True)
@@ -279,7 +279,7 @@ def _clear(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
     if len(names) <= hearing.names:
         return
     fading, most = _Fading(now), hearing.most
-    worths = [fading[entry.last] * (min(most, entry.times)) for entry in names.values()]
+    worths = [fading[entry.last] * min(most, entry.times) for entry in names.values()]
     # Nearly all names of one text are worth the same: numbers are quickly put in order, names need not be.
     least = sorted(worths, reverse=True)[hearing.names - 1]
     level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)

@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.digest import Digest, Said, quoted
 from sash.core.message import by_sash
-from sash.core.names import words_in
+from sash.core.names import names_in, words_in
 from sash.core.noted import Known, clip
 
 BRIEF = 80
@@ -205,7 +205,7 @@ class _Told:
                 continue
             most -= cost
             groups.setdefault(place, []).append((entry.last, line))
-            told |= words_in((line,))
+            told.update(names_in(said))
         lines = [
             line for place in sorted(groups) for line in (_source(*place), *(said for _, said in sorted(groups[place])))
         ]
