@@ -23,6 +23,7 @@ def test_who_says_it_and_the_date_stay() -> None:
 
 def test_it_stays_short() -> None:
     assert len(in_brief("telling words " * 100)) <= MOST
+    assert in_brief("telling words. " * 100) == in_brief("telling words. " * 1_000)
 
 
 def test_a_long_exchange_of_words_is_told_in_brief_and_a_short_one_as_it_was() -> None:

@@ -161,6 +161,14 @@ def test_a_command_is_known_by_how_it_went_the_last_time() -> None:
     assert digest.ran["false"].outcome == "Process exited with code 1"
 
 
+def test_of_very_many_commands_that_leave_at_once_the_last_are_known() -> None:
+    runs = [("bash", f'{{"command": "make {number}"}}', f"made {number}") for number in range(COMMANDS + 5)]
+    digest = Digest()
+    digest.take([DepartedTurn(worked(1, *runs))])
+    assert list(digest.ran) == [f"make {number}" for number in range(5, COMMANDS + 5)]
+    assert digest.ran["make 5"].outcome == "made 5"
+
+
 def test_the_marker_of_seed_002_counts_each_message_once() -> None:
     digest, turn = Digest(), turn_of(1, user("go"), assistant("", Call("a")), result("a", "x"), assistant("done"))
     digest.take([departed_steps(turn, 1)])

@@ -67,6 +67,10 @@ def test_a_name_moves_with_whoever_speaks_of_it_and_not_with_a_tool() -> None:
     said = [tool("found name_1 here"), user("name_1?"), tool("again name_1"), assistant("so name_1 it is")]
     assert lines(said[0], said[2]) == {"name_1": "found name_1 here"}
     assert lines(*said[:3]) == {"name_1": "name_1?"}
+    assert lines(said[0], tool("again name_1, and name_2")) == {
+        "name_1": "found name_1 here",
+        "name_2": "again name_1, and name_2",
+    }
     assert lines(*said) == {"name_1": "so name_1 it is"}
     calling = assistant("", Call("a", "name_2"))
     assert lines(user("then name_2"), calling) == {"name_2": "name_2"}

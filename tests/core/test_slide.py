@@ -11,6 +11,7 @@ from sash.core.frame import DigestedSteps, Shortened
 from sash.core.message import Message, Text, Thinking
 from sash.core.policy import Policy
 from sash.core.request import assemble
+from sash.core.shorter import EXPANDED
 from sash.core.slide import LEAST_CHARS, _level
 from tests.builders import Call, Script, assistant, fold_of, grow, lines, numbers, result, turns_of, user, words
 from tests.core.test_fold import small
@@ -43,6 +44,18 @@ def test_a_superseded_result_goes_first() -> None:
     )
     fold = fold_of(said, policy)
     assert fold.frame.shortened == (Shortened(5, 0),)
+
+
+def test_what_was_expanded_is_not_shortened_again_among_results_that_are() -> None:
+    said: list[Message] = []
+    for number, text in enumerate([lines(200), f"{EXPANDED}m0.0]\n{lines(200)}", lines(200), lines(200)]):
+        said += [
+            user("go"),
+            assistant("", Call(f"c{number}", json.dumps({"path": str(number)}))),
+            result(f"c{number}", text),
+        ]
+    policy = Policy(history_tokens=7_900, keep_share=0.6, protect_results_tokens=100, record_over_tokens=0)
+    assert fold_of(said, policy).frame.shortened == (Shortened(2, 0), Shortened(8, 0))
 
 
 def test_shortening_that_frees_too_little_is_not_worth_a_broken_cache() -> None:
