@@ -54,7 +54,7 @@ def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
     about.parts = tuple(Part(name=str(place), current=str(place) == (part or "0")) for place in range(len(bodies)))
     if part and part not in {each.name for each in about.parts}:
         raise about.lacks(part)
-    return taken(bodies[int(part or 0)], about)
+    return taken(bodies[int(part or 0)], about) if bodies else Document()
 
 
 def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:

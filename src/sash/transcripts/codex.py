@@ -100,7 +100,7 @@ def _outline(source: Source) -> _Outline:
                 outline.answers = True
         elif kind == "event_msg" and b'"thread_rolled_back"' in load:
             turns = _plain(load).num_turns
-            if isinstance(turns, int) and 0 < turns <= len(typed):
+            if type(turns) is int and 0 < turns <= len(typed):
                 outline.left.append((typed[-turns], number))
                 del typed[-turns:]
     return outline
@@ -184,10 +184,12 @@ class _Reading:
         fields: Mapping[str, msgspec.Raw] = json_text.fields(load)
         kind = _value(fields.get("type")) or "message"
         self._speaks(_value(fields.get("model")))
+        if not isinstance(kind, str):
+            raise InvalidMessage(f"is {kind!r}; it takes words", field="type")
         if kind in _UNSENT:
-            self.about.skipped[str(kind)] += 1
+            self.about.skipped[kind] += 1
             return
-        message = wire_named(WIRE).read_message(self._settled(record, str(kind), fields))
+        message = wire_named(WIRE).read_message(self._settled(record, kind, fields))
         if message.role == "user" and _injected(message):
             message = _retold(message)
         if message.role in ("developer", "system"):

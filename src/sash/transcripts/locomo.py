@@ -21,6 +21,8 @@ from sash.wire import json_text
 NAME = "locomo"
 WIRE = "openai-chat"
 
+_DIGITS = 10
+"""Of a session's number: nobody held more."""
 _any = msgspec.json.Decoder(Any)
 
 
@@ -53,7 +55,8 @@ def read(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
 def _sessions(talk: Mapping[str, msgspec.Raw]) -> list[str]:
     """The names of the sessions, in the order they were held."""
     numbers = [name.removeprefix("session_") for name in talk if name.startswith("session_")]
-    return [f"session_{number}" for number in sorted((number for number in numbers if number.isdecimal()), key=int)]
+    counted = (number for number in numbers if number.isdecimal() and len(number) < _DIGITS)
+    return [f"session_{number}" for number in sorted(counted, key=int)]
 
 
 def _entry(said: Any, first: str, at: float | None, place: int) -> Entry:

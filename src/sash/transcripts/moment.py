@@ -8,6 +8,8 @@ from typing import Any
 
 _MILLISECONDS = 1e11
 """Later than this, seconds would be in the year 5138: it must be milliseconds."""
+_FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def moment(given: Any) -> float | None:
@@ -17,10 +19,7 @@ def moment(given: Any) -> float | None:
             at = datetime.fromisoformat(given)
         except ValueError:
             return None
-        try:
-            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-        except (OverflowError, ValueError):
-            return None
+        return _in_reach((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     try:
@@ -29,7 +28,12 @@ def moment(given: Any) -> float | None:
         return None
     if not math.isfinite(seconds) or seconds <= 0:
         return None
-    return seconds / 1000 if seconds > _MILLISECONDS else seconds
+    return _in_reach(seconds / 1000 if seconds > _MILLISECONDS else seconds)
+
+
+def _in_reach(seconds: float) -> float | None:
+    """The time, if a calendar has it: nobody spoke before year 1 or after year 9999."""
+    return seconds if _FIRST <= seconds < _END else None
 
 
 def written(at: float | None) -> str:

@@ -105,17 +105,34 @@ def _listed(database: apsw.Connection, wanted: str) -> tuple[Part, ...]:
         columns = _columns(database, table)
         if not columns >= {"id", "title"}:
             continue
-        at = "time_updated" if "time_updated" in columns else "NULL"
-        parent = "parent_id" if "parent_id" in columns else "NULL"
+        at = _plain("time_updated") if "time_updated" in columns else "NULL"
+        parent = _plain("parent_id") if "parent_id" in columns else "NULL"
         # The names are the two above, and columns that the table has.
-        rows = database.execute(f"SELECT id, title, {at}, {parent} FROM {table}")  # noqa: S608  (no word from outside)
-        for name, title, updated, above in rows:
-            part = Part(name=str(name), title=str(title or ""), at=moment(updated))
+        asked = f"SELECT {_plain('id')}, {_plain('title')}, {at}, {parent} FROM {table}"  # noqa: S608  (no word from outside)
+        for name, title, updated, above in database.execute(asked):
+            part = Part(name=_text(name), title=_text(title), at=_moment(updated))
             found[part.name] = (part, above is None)
     ordered = sorted(found.values(), key=lambda each: (each[0].at or 0.0, each[0].name), reverse=True)
     chosen = wanted if wanted in found else next((part.name for part, top in ordered if top), "")
     chosen = chosen or next((part.name for part, _ in ordered), "")
     return tuple(msgspec.structs.replace(part, current=part.name == chosen) for part, _ in ordered)
+
+
+def _plain(column: str) -> str:
+    """A column's value, text as its bytes: SQLite holds anything in any column, also text that is not UTF-8."""
+    return f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END"
+
+
+_ROW = f"{_plain('id')}, {_plain('time_created')}, {_plain('data')}"
+_PARTS = f"SELECT {_plain('data')} FROM part WHERE message_id = CAST(? AS TEXT) ORDER BY id"  # noqa: S608  (likewise)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _moment(value: Any) -> float | None:
+    return moment(_text(value) if isinstance(value, bytes) else value)
 
 
 class _Reading:
@@ -138,34 +155,38 @@ class _Reading:
             yield self._compaction
 
     def _json(self, text: Any) -> _JSON:
-        try:
-            value = json_text.decode(_any, text.encode() if isinstance(text, str) else bytes(text or b"null"))[0]
-        except (InvalidMessage, ValueError) as error:
-            self.about.hurt(self._place, f"no JSON: {error}")
+        value = text
+        if isinstance(text, bytes):
+            try:
+                value = json_text.decode(_any, text.decode("utf-8", "replace").encode())[0]
+            except InvalidMessage as error:
+                self.about.hurt(self._place, f"no JSON: {error}")
+                return {}
+        if not isinstance(value, dict):
+            self.about.hurt(self._place, f"no record of this format: {type(value).__name__!r}")
             return {}
-        return value if isinstance(value, dict) else {}
+        return value
 
     def _in_parts(self) -> Iterator[Entry]:
         rows = self.database.execute(
-            "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id", (self.session,)
+            f"SELECT {_ROW} FROM message WHERE session_id = ? ORDER BY time_created, id",  # noqa: S608  (likewise)
+            (self.session,),
         )
         for name, created, text in rows:
             self._place += 1
             said = self._json(text)
-            parts = [
-                self._json(part)
-                for (part,) in self.database.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (name,))
-            ]
-            yield from self._told(said, str(said.get("role") or ""), parts, str(name), moment(created))
+            parts = [self._json(part) for (part,) in self.database.execute(_PARTS, (name,))]
+            yield from self._told(said, str(said.get("role") or ""), parts, _text(name), _moment(created))
 
     def _whole(self) -> Iterator[Entry]:
         rows = self.database.execute(
-            "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq",
+            f"SELECT {_ROW}, {_plain('type')} FROM session_message WHERE session_id = ? ORDER BY seq",  # noqa: S608  (likewise)
             (self.session,),
         )
-        for name, kind, created, text in rows:
+        for named, created, text, typed in rows:
             self._place += 1
-            said, at = self._json(text), moment(created)
+            name, kind = _text(named), _text(typed)
+            said, at = self._json(text), _moment(created)
             spoke, listed = said.get("text"), said.get("files")
             words = spoke if isinstance(spoke, str) else ""
             files = (
@@ -175,23 +196,23 @@ class _Reading:
             )
             match kind:
                 case "user":
-                    yield from self._told(said, "user", [{"type": "text", "text": words}, *files], str(name), at)
+                    yield from self._told(said, "user", [{"type": "text", "text": words}, *files], name, at)
                 case "synthetic" | "system" if words:
                     message = spoken.anthropic("system", [spoken.text_block(words)])
-                    yield self._entry(message, str(name), at, kind="injected")
+                    yield self._entry(message, name, at, kind="injected")
                 case "assistant":
                     content = said.get("content")
                     listed = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-                    yield from self._told(said, "assistant", listed, str(name), at)
+                    yield from self._told(said, "assistant", listed, name, at)
                 case "compaction":
                     summary = str(said.get("summary") or "")
                     stands = (spoken.anthropic("user", [spoken.text_block(summary)]),) if summary else ()
-                    yield self._entry(spoken.note(summary), str(name), at, kind="compaction", stands=stands)
+                    yield self._entry(spoken.note(summary), name, at, kind="compaction", stands=stands)
                 case "shell":
                     ran = f"Ran `{said.get('command') or ''}`\n{said.get('output') or ''}"
-                    yield self._entry(spoken.anthropic("user", [spoken.text_block(ran)]), str(name), at)
+                    yield self._entry(spoken.anthropic("user", [spoken.text_block(ran)]), name, at)
                 case _:
-                    self.about.skipped[str(kind)] += 1
+                    self.about.skipped[kind] += 1
 
     def _told(self, said: _JSON, role: str, parts: list[_JSON], name: str, at: float | None) -> Iterator[Entry]:
         try:

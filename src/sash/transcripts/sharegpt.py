@@ -40,7 +40,7 @@ def read(source: Source, about: About, asked: Asked) -> Iterator[Entry]:
         if found.listed and not (
             found.items and b'"from"' in found.items[0] and b'"conversations"' not in found.items[0]
         ):
-            found = chosen(found.items, asked.part, about) if found.items else Document()
+            found = chosen(found.items, asked.part, about)
         elif asked.part:
             raise about.lacks(asked.part)
     given = found.items if found.listed else items(found.fields.get("conversations"), about)
