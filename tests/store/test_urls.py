@@ -86,6 +86,8 @@ def test_file_and_folder_are_the_owners_alone_whatever_the_umask(tmp_path: Path)
         ("", "it starts with ''"),
         ("threads.db", "it starts with"),
         ("sqlite://threads.db", "three slashes"),
+        ("sqlite:threads.db", "'sqlite:///threads.db'"),
+        ("sqlite:/var/threads.db", "'sqlite:////var/threads.db'"),
         ("sqlite:///x.db?durability=none", "'full' or 'normal'"),
         ("sqlite:///x.db?cache=shared", "'cache'"),
         ("sqlite:///a%00b", "NUL"),
@@ -97,6 +99,13 @@ def test_an_address_that_is_none_says_what_is_wrong_with_it(url: str, problem: s
     with pytest.raises(UnknownStore) as refused:
         open_store(url)
     assert problem in str(refused.value)
+
+
+def test_an_address_with_too_few_slashes_touches_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownStore):
+        open_store("sqlite:threads.db")
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_error_shows_a_password() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import click
 import msgspec
@@ -21,7 +20,7 @@ from sash.core.tokens import Counter
 from sash.errors import NotFound
 from sash.settings import Settings
 from sash.store import Store, ThreadRow, open_store
-from sash.store.url import default_path
+from sash.store.url import file_of
 from sash.thread import Thread, thread_of
 from sash.thread.edits import edits_of
 from sash.thread.log import message_of
@@ -180,12 +179,8 @@ def _beginning(store: Store, tenant: str, name: str) -> list[ThreadRow]:
 
 def _missing(address: str) -> Path | None:
     """The file of a database that is not there."""
-    parts = urlsplit(address)
-    if parts.scheme != "sqlite":
-        return None
-    path = unquote(parts.path)
-    file = Path(path[1:]) if len(path) > 1 else default_path()
-    return None if file.exists() else file
+    file = file_of(address)
+    return None if file is None or file.exists() else file
 
 
 def is_stored(settings: Settings) -> bool:

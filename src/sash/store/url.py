@@ -22,10 +22,7 @@ def open_store(url: str = DEFAULT) -> Store:
     path, `sqlite:` is the user's own. `?durability=normal` trades the last moments before a
     power cut for speed; a crash of the process loses nothing either way.
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise UnknownStore(url.partition("@")[2], str(error)) from None
+    parts = _parts(url)
     match parts.scheme:
         case "memory":
             return MemoryStore()
@@ -34,6 +31,19 @@ def open_store(url: str = DEFAULT) -> Store:
         case "postgresql" | "postgres":
             return _postgres(url)
     raise UnknownStore(_hidden(parts), f"it starts with {parts.scheme!r}")
+
+
+def file_of(url: str) -> Path | None:
+    """The file that a store on SQLite is; None of any other."""
+    parts = _parts(url)
+    return _file(url, parts) if parts.scheme == "sqlite" else None
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UnknownStore(url.rpartition("@")[2].partition("?")[0], str(error)) from None
 
 
 def default_path() -> Path:
@@ -47,21 +57,30 @@ def default_path() -> Path:
 def _sqlite(url: str, parts: SplitResult) -> Store:
     from sash.store.sqlite import SqliteStore
 
-    if parts.netloc:
-        raise UnknownStore(url, f"a file has no host {parts.netloc!r}; write three slashes before a relative path")
+    file = _file(url, parts)
     asked = dict(parse_qsl(parts.query, keep_blank_values=True))
     durability = asked.pop("durability", "full")
     if asked:
         raise UnknownStore(url, f"it does not know {', '.join(map(repr, asked))}, only 'durability'")
-    path = unquote(parts.path)
-    if "\0" in path:
-        raise UnknownStore(url, "a path has no NUL characters")
-    file = Path(path[1:]) if len(path) > 1 else default_path()
     if durability == "full":
         return SqliteStore(file, durability="full")
     if durability == "normal":
         return SqliteStore(file, durability="normal")
     raise UnknownStore(url, f"durability is {durability!r}; it takes 'full' or 'normal'")
+
+
+def _file(url: str, parts: SplitResult) -> Path:
+    if parts.netloc:
+        raise UnknownStore(url, f"a file has no host {parts.netloc!r}; write three slashes before a relative path")
+    path = unquote(parts.path)
+    if "\0" in path:
+        raise UnknownStore(url, "a path has no NUL characters")
+    if len(path) <= 1:
+        return default_path()
+    if not url.partition(":")[2].startswith("///"):
+        # With fewer slashes it could mean a file here or the whole path; taken for the wrong one, threads seem lost.
+        raise UnknownStore(url, f"three slashes stand before a path: 'sqlite:///{parts.path}'")
+    return Path(path[1:])
 
 
 def _postgres(url: str) -> Store:
