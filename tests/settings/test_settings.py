@@ -234,6 +234,7 @@ def test_a_file_that_cannot_be_one_is_refused(home: Path) -> None:
         ("sqlite:///x.db", "sqlite:///x.db"),
         ("postgresql://me:s3cret@host:5432/sash", "postgresql://me:***@host:5432/sash"),
         ("postgresql://host/sash?user=me&password=s3cret", "postgresql://host/sash?user=me&password=***"),
+        ("postgresql://me:s3cret@[host/sash", "postgresql:***"),
     ],
 )
 def test_a_password_is_never_shown(home: Path, url: str, shown: str) -> None:

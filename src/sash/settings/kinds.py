@@ -99,7 +99,11 @@ def shown(setting: Setting, value: object) -> str:
 
 def without_password(url: str) -> str:
     """An address with `***` where its password stands."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        # No address, so nobody can tell where in it a password ends.
+        return f"{url.partition(':')[0]}:***"
     query = re.sub(r"(?i)(password=)[^&]*", r"\1***", parts.query)
     if parts.password is None and query == parts.query:
         return url
