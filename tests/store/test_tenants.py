@@ -109,3 +109,18 @@ def test_a_key_is_known_by_its_digest_until_it_is_revoked(store: Store, tenant: 
     assert revoked is not None
     assert revoked.revoked
     assert not store.revoke_key(tenant, b"unknown")
+
+
+def test_a_tenants_keys_are_listed_the_oldest_first_and_so_are_those_that_were_revoked(
+    store: Store, tenant: str, other: str
+) -> None:
+    newer, older, foreign = (sha256(f"{name} of {tenant}".encode()).digest() for name in ("newer", "older", "foreign"))
+    store.put_key(tenant, newer, label="laptop", at=7.0)
+    store.put_key(tenant, older, label="phone", at=5.0)
+    store.put_key(other, foreign, at=6.0)
+    store.revoke_key(tenant, older)
+    listed = [(key.digest, key.tenant, key.label, key.at, key.revoked) for key in store.keys(tenant)]
+    assert listed == [(older, tenant, "phone", 5.0, True), (newer, tenant, "laptop", 7.0, False)]
+    assert [key.digest for key in store.keys(None) if key.tenant in (tenant, other)] == [older, foreign, newer]
+    assert store.keys("nobody") == []
+    assert newer.hex().startswith(store.keys(tenant)[1].id)

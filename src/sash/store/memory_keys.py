@@ -64,12 +64,20 @@ class MemoryKeys:
         tenant_name(tenant)
         checked("key", label, empty=True)
         with self._lock:
-            self._keys.setdefault(digest, ApiKey(tenant=tenant, label=label, at=at, revoked=False))
+            self._keys.setdefault(digest, ApiKey(digest=digest, tenant=tenant, label=label, at=at, revoked=False))
 
     def find_key(self, digest: bytes) -> ApiKey | None:
         """Whose key it is."""
         with self._lock:
             return self._keys.get(digest)
+
+    def keys(self, tenant: str | None) -> list[ApiKey]:
+        """The keys there are."""
+        if tenant is not None:
+            tenant_name(tenant)
+        with self._lock:
+            found = [key for key in self._keys.values() if tenant in (None, key.tenant)]
+        return sorted(found, key=lambda key: (key.at or 0.0, key.digest))
 
     def revoke_key(self, tenant: str, digest: bytes) -> bool:
         """Whether the tenant had such a key."""

@@ -185,6 +185,9 @@ class Store(Runs, Protocol):
     def find_key(self, digest: bytes) -> ApiKey | None:
         """Whose key it is: the one question that is asked before the tenant is known."""
 
+    def keys(self, tenant: str | None) -> list[ApiKey]:
+        """The keys of a tenant, or None for everybody's, the oldest first; also those that were revoked."""
+
     def revoke_key(self, tenant: str, digest: bytes) -> bool:
         """Whether the tenant had such a key, which lets nobody in from now on."""
 

@@ -223,6 +223,10 @@ ON CONFLICT (digest) DO NOTHING;
 -- name: find_key
 SELECT tenant, label, said_at, revoked FROM api_key WHERE digest = :digest;
 
+-- name: keys
+SELECT digest, tenant, label, said_at, revoked FROM api_key WHERE tenant = coalesce(:tenant, tenant)
+ORDER BY coalesce(said_at, 0), digest;
+
 -- name: revoke_key
 UPDATE api_key SET revoked = 1 WHERE tenant = :tenant AND digest = :digest RETURNING tenant;
 

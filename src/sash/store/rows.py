@@ -151,13 +151,23 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
         return f"writing a summary failed {times}, {then}: {self.error}"
 
 
+_ID = 12
+"""Digits of a key's digest that tell it from all others."""
+
+
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a key lets in. The key itself is nowhere stored."""
 
+    digest: bytes
     tenant: str
     label: str
     at: float | None
     revoked: bool
+
+    @property
+    def id(self) -> str:
+        """What it is listed and revoked by; it lets nobody in."""
+        return self.digest.hex()[:_ID]
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,7 +56,16 @@ class SqlKeys(Transactions):
         if not found:
             return None
         [[tenant, label, at, revoked]] = found
-        return ApiKey(tenant=tenant, label=label, at=at, revoked=bool(revoked))
+        return ApiKey(digest=digest, tenant=tenant, label=label, at=at, revoked=bool(revoked))
+
+    def keys(self, tenant: str | None) -> list[ApiKey]:
+        """The keys there are."""
+        if tenant is not None:
+            tenant_name(tenant)
+        return [
+            ApiKey(digest=bytes(digest), tenant=owner, label=label, at=at, revoked=bool(revoked))
+            for digest, owner, label, at, revoked in self._read(tenant, lambda run: run.rows("keys", tenant=tenant))
+        ]
 
     def revoke_key(self, tenant: str, digest: bytes) -> bool:
         """Whether the tenant had such a key."""
