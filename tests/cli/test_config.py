@@ -32,6 +32,24 @@ def test_all_settings_can_be_listed_and_each_explained(tmp_path: Path) -> None:
     assert "SASH_KEEP_SHARE" in ran.out
 
 
+def test_what_cannot_be_meant_fails_here_and_not_later(tmp_path: Path) -> None:
+    ran = here("config", home=tmp_path, env={"SASH_HISTORY_TOKEN": "4k"})
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean 'SASH_HISTORY_TOKENS'?" in ran.err
+    (tmp_path / "sash.toml").write_text("counter = 'guess'\n")
+    ran = here("config", home=tmp_path)
+    assert ran.code == 2
+    assert "sash.toml:1: counter is 'guess'; it takes one of" in ran.err
+
+
+def test_a_model_that_nobody_knows_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "sash.toml").write_text("model = 'gtp-5'\n")
+    ran = here("config", home=tmp_path)
+    assert ran.code == 0
+    assert "sash.toml:1: no model 'gtp-5' is known" in ran.err
+    assert here("config", "--model", "gpt-5", home=tmp_path).err == ""
+
+
 def test_a_program_gets_one_object(tmp_path: Path) -> None:
     ran = here("config", "--json", "--set", "store=postgresql://me:s3cret@host/db", home=tmp_path)
     told = msgspec.json.decode(ran.out, type=ShownSettings)

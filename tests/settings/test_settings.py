@@ -210,6 +210,28 @@ def test_a_bad_variable_is_named(home: Path, name: str, text: str) -> None:
         settings(home, None, **{f"SASH_{name}": text})
 
 
+def test_a_misspelled_variable_is_warned_of_and_one_of_somebody_else_is_not(home: Path) -> None:
+    found = settings(home, SASH_HISTORY_TOKEN="4k", SASH_MODLES="{}", SASH_DATA="x", SASH_API_KEY="y", SASH_MODLE="")
+    assert found.warnings == (
+        "SASH_HISTORY_TOKEN is no setting; did you mean 'SASH_HISTORY_TOKENS'?",
+        "SASH_MODLES is no setting; did you mean 'SASH_MODELS'?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[models]\n"gpt-5" = {window = 1000, max_ouput = 5}', "models.gpt-5.max_ouput is no field; there are window,"),
+        (
+            "[prices]\nread = 0.1\nwrite = 1\nfrsh = 2",
+            "prices.frsh is no field; there are read, write, fresh, smallest",
+        ),
+    ],
+)
+def test_a_field_that_a_table_cannot_have_is_named_with_those_it_can(home: Path, text: str, said: str) -> None:
+    assert refused(home, text).startswith(f"sash.toml:1: {said}")
+
+
 def test_an_empty_variable_says_nothing(home: Path) -> None:
     assert settings(home, SASH_HISTORY_TOKENS="").where("history_tokens") == "default"
 

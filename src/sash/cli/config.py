@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -13,7 +14,9 @@ from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.places import near
 from sash.cli.screen import Screen, screen
 from sash.cli.table import Cell, Column, print_table
-from sash.settings import SETTINGS, Settings, Value, setting_named
+from sash.counters import counter_under
+from sash.errors import InvalidSetting, UnknownCounter, UnknownFamily
+from sash.settings import SETTINGS, Settings, Value, misspelled, setting_named
 from sash.settings.kinds import shown, wanted
 
 LONGEST = 34
@@ -53,9 +56,12 @@ def config(name: str | None, everything: bool, as_json: bool, **given: Any) -> N
     than the project's sash.toml, that more than your own config.toml, and that more than the
     default. With NAME, only that setting: what it is for, and what it takes.
     """
-    settings = settings_of(given, *WINDOW, *STORED)
     # Looked at as a whole: what cannot be meant is to fail here and not later.
+    for problem in misspelled(os.environ):
+        raise problem
+    settings = settings_of(given, *WINDOW, *STORED)
     settings.marks()
+    _count(settings)
     values = settings.values()
     if name is not None:
         wanted_name = setting_named(name).name
@@ -66,6 +72,20 @@ def config(name: str | None, everything: bool, as_json: bool, **given: Any) -> N
         _explain(values[0])
     else:
         _list(settings, [value for value in values if everything or value.where != "default"], everything)
+
+
+def _count(settings: Settings) -> None:
+    """Look who would count: a counter that is not there is an error, a model that nobody knows may be a mistake."""
+    model = settings.text("model")
+    try:
+        choice = counter_under(settings.policy(), model)
+    except (UnknownCounter, UnknownFamily) as error:
+        problem = f"is {error.name!r}; it takes one of {', '.join(error.known)}"
+        raise InvalidSetting("counter", where=settings.where("counter"), problem=problem) from None
+    if model and not choice.model.read_as:
+        window = f"{choice.model.window:,} tokens{', a default' if choice.model.default_window else ''}"
+        told = f"no model {model!r} is known; it is estimated, with a window of {window}"
+        click.echo(f"sash: {clean(settings.where('model'))}: {clean(told)}", err=True)
 
 
 def _shown(value: Value) -> ShownSetting:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sash.core.budget import Budget, budget_from
-from sash.core.policy import Policy, policy_from
+from sash.core.cost import Prices
+from sash.core.policy import ModelLimits, Policy, policy_from
 from sash.core.pressure import Marks
 from sash.errors import InvalidPolicy, InvalidSetting
 from sash.settings.files import Written, open_to_all, project_file, read_file, user_file
@@ -72,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             for setting in SETTINGS
             if setting.group == "window" and setting.name in self.given
         }
+        _refuse_unknown_fields(self, fields)
         try:
             if isinstance(budget := fields.get("budget"), Mapping):
                 fields["budget"] = budget_from(budget)
@@ -147,6 +150,7 @@ def load(
         files.insert(0, path)
         warnings += _open_secrets(path, written)
     given |= _from_environment(environment)
+    warnings += map(str, misspelled(environment))
     for name, value in (flags or {}).items():
         if value is None:
             continue
@@ -172,6 +176,23 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Written]:
     return found
 
 
+def misspelled(environment: Mapping[str, str]) -> tuple[InvalidSetting, ...]:
+    """Variables that are nearly one of ours; what is far from all of them is somebody else's."""
+    known = {setting.variable for setting in SETTINGS} | set(_BESIDE)
+    found = []
+    for name in sorted(environment):
+        if name.startswith("SASH_") and name not in known and environment[name]:
+            near = get_close_matches(name, known, n=1, cutoff=_NEAR)
+            if near:
+                found.append(InvalidSetting(name, where="", problem=f"is no setting; did you mean {near[0]!r}?"))
+    return tuple(found)
+
+
+_BESIDE = ("SASH_CONFIG", "SASH_API_KEY")
+"""Variables of ours that are no settings: where to read them, and a server's own key."""
+_NEAR = 0.85
+
+
 def _open_secrets(path: Path, written: Mapping[str, Written]) -> list[str]:
     telling = [
         name
@@ -181,6 +202,22 @@ def _open_secrets(path: Path, written: Mapping[str, Written]) -> list[str]:
     if not telling or not open_to_all(path):
         return []
     return [f"{path} holds a password in {telling[0]!r} and everybody may read it; `chmod 600 {path}`"]
+
+
+_SIZES = tuple(name for name in ModelLimits.__struct_fields__ if name != "model")
+
+
+def _refuse_unknown_fields(settings: Settings, fields: Mapping[str, object]) -> None:
+    """What a table cannot have would be read past, or told without what there is instead."""
+    tables = [("prices", fields.get("prices"), Prices.__struct_fields__)]
+    if isinstance(models := fields.get("models"), Mapping):
+        tables += [(f"models.{model}", sizes, _SIZES) for model, sizes in models.items()]
+    for name, table, known in tables:
+        for field in table if isinstance(table, Mapping) else ():
+            if field not in known:
+                where = settings.where(name.partition(".")[0])
+                problem = f"is no field; there are {', '.join(known)}"
+                raise InvalidSetting(f"{name}.{field}", where=where, problem=problem)
 
 
 def _policy(preset: str, fields: Mapping[str, object]) -> Policy:
