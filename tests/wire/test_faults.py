@@ -349,3 +349,10 @@ def test_t14_twenty_turns_in_which_nothing_changes_are_sent_as_they_came(wire: s
         sent = write_fields(prepare(history, wire).messages, (), wire)[FIELDS[wire]]
         assert sent[:-1].startswith(before)
         before = sent[:-1]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_role_that_there_is_not_is_named_with_its_place_and_those_there_are(wire: str) -> None:
+    given = [{"role": "user", "content": "hi"}, {"role": "usr", "content": "hi"}]
+    with pytest.raises(InvalidMessage, match=r"message 1, role: is 'usr'; it takes .*'user', 'assistant'"):
+        read(given, wire)

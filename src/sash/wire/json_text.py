@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -82,7 +82,7 @@ def decode(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw) -> tuple
     except RecursionError:
         raise InvalidMessage("nested too deeply") from None
     except msgspec.ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(error, decoder.type) from None
     except msgspec.DecodeError as error:
         mended = mend_surrogates(bytes(text))
         if mended == bytes(text):
@@ -248,7 +248,19 @@ def _dumped(given: Any) -> Any:
     return plain
 
 
-def _invalid(error: msgspec.ValidationError) -> InvalidMessage:
-    """msgspec's error as ours: `Expected ... - at `$.role`` names the field."""
+def _invalid(error: msgspec.ValidationError, kind: Any) -> InvalidMessage:
+    """msgspec's error as ours: `Expected ... - at `$.role`` names the field, and the field what it takes."""
     problem, _, path = str(error).partition(" - at `$")
-    return InvalidMessage(problem, field=path.rstrip("`").lstrip("."))
+    field = path.rstrip("`").lstrip(".")
+    known = _choices(kind, field) if problem.startswith("Invalid enum value") else []
+    if known:
+        problem = f"is {problem.removeprefix('Invalid enum value ')}; it takes {', '.join(map(repr, known))}"
+    return InvalidMessage(problem, field=field)
+
+
+def _choices(kind: Any, name: str) -> list[str]:
+    """The words that a field takes; none of a field further inside."""
+    every = msgspec.structs.fields(kind) if hasattr(kind, "__struct_fields__") else ()
+    own = [field.type for field in every if field.encode_name == name]
+    given = [each for hint in own for each in (hint, *get_args(hint))]
+    return [word for each in given if get_origin(each) is Literal for word in get_args(each)]
