@@ -49,3 +49,18 @@ def test_what_is_recalled_is_shown_with_its_score_and_the_words_it_was_found_by(
     shown = " ".join(here(*asked, home=tmp_path).out.split())
     assert "recalled of turn 1, score" in shown
     assert "zeppelin" in shown.partition("recalled of turn 1")[2][:80]
+
+
+def test_steps_of_the_current_turn_that_a_slide_digested_are_told(tmp_path: Path) -> None:
+    script = Script().user("Look at all of them.")
+    for number in range(30):
+        script.step(f"c{number}", words(120), text=words(40))
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(script.said))
+    asked = ("explain", str(path), "--history-tokens", "1500")
+    told = json.loads(here(*asked, "--json", home=tmp_path).out)
+    steps = [frame["digested_steps"] for frame in told["frames"]]
+    assert sum(steps) == told["turns"][-1]["digested_steps"] > 0
+    shown = " ".join(here(*asked, home=tmp_path).out.split())
+    assert f"{max(steps)} steps" in shown
+    assert f"a digest stands for its first {sum(steps)} steps" in shown

@@ -16,7 +16,7 @@ from sash.cli.show import NARROW, STYLES, size_of
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
-from sash.core.explain import ExplainedResult, ExplainedTurn, Explanation
+from sash.core.explain import ExplainedFrame, ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
 from sash.errors import NotFound
 
@@ -83,7 +83,7 @@ def _print_frames(out: Screen, told: Explanation) -> None:
             Cell(str(frame.number)),
             Cell(f"{frame.at:,}", "dim"),
             Cell(out.drawn(f"{frame.tokens_before} → {frame.tokens}"), "" if frame.fits else "yellow"),
-            Cell(_left(len(frame.evicted), frame.shortened)),
+            Cell(_left(frame)),
             Cell(frame.reason, "dim"),
         ]
         for frame in frames
@@ -114,9 +114,10 @@ def _print_recalled(out: Screen, told: Explanation) -> None:
         out.paragraph(f"and {len(told.recalled) - RECALLED} more; `--json` has all of them", "dim")
 
 
-def _left(turns: int, shortened: int) -> str:
-    parts = [amount(turns, "turn")] if turns else []
-    parts += [f"{shortened} cut"] if shortened else []
+def _left(frame: ExplainedFrame) -> str:
+    parts = [amount(len(frame.evicted), "turn")] if frame.evicted else []
+    parts += [amount(frame.digested_steps, "step")] if frame.digested_steps else []
+    parts += [f"{frame.shortened} cut"] if frame.shortened else []
     return ", ".join(parts) or "-"
 
 

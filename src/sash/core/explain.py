@@ -76,6 +76,8 @@ class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
     evicted: tuple[int, ...]
     shortened: int
     """Blocks it shortened that were whole before."""
+    digested_steps: int
+    """Steps of turns that stayed for which it let a digest stand."""
     tokens_before: TokenCount
     tokens: TokenCount
     freed: TokenCount
@@ -362,7 +364,9 @@ class _View:
         for left in self.past.evicted:
             evicted.setdefault(left.frame, []).append(left.number)
         before: frozenset[str] = frozenset()
+        told: dict[int, int] = {}
         for frame in self.past.frames:
+            digested = {steps.turn: steps.steps for steps in frame.digested}
             short = frozenset(block.handle for block in frame.shortened)
             yield ExplainedFrame(
                 number=frame.number,
@@ -372,12 +376,13 @@ class _View:
                 boundary=frame.boundary,
                 evicted=tuple(sorted(evicted.get(frame.number, ()))),
                 shortened=len(short - before),
+                digested_steps=sum(max(0, steps - told.get(turn, 0)) for turn, steps in digested.items()),
                 tokens_before=self.count(frame.tokens_before, self.fold.exact),
                 tokens=self.count(frame.tokens, self.fold.exact),
                 freed=self.count(frame.freed, self.fold.exact),
                 fits=frame.fits,
             )
-            before = short
+            before, told = short, digested
 
     def _because(self, number: int) -> str:
         return BECAUSE[self.by_number[number].reason]
