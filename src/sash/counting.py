@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sash.arguments import TEXT, takes
 from sash.core.message import Message, ToolResult
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total
 from sash.core.turn import Placing
@@ -35,6 +36,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
 
 
+@takes(model=TEXT, wire=TEXT, counter=TEXT)
 def count_tokens(
     text_or_messages: object, *, model: str = "", wire: str = "openai-chat", counter: str = ""
 ) -> TokenCount:

@@ -3,6 +3,7 @@ Every error that sash raises on purpose.
 
     SashError
     ├── BodyTooLarge          a request of more bytes than the provider takes
+    ├── InvalidArgument       a call was given something of another kind than it takes
     ├── InvalidMessage        what came in is not a message of its wire
     ├── InvalidPolicy         a policy that cannot be followed
     ├── InvalidRequest        what would go out is not a request that its provider takes
@@ -55,6 +56,7 @@ Attributes are for programs, the sentence is for people and names the remedy.
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,6 +65,14 @@ if TYPE_CHECKING:
 
 class SashError(Exception):
     """The base of every error of ours."""
+
+
+class InvalidArgument(SashError, TypeError):
+    """A call was given something of another kind than it takes; nothing was done."""
+
+    def __init__(self, argument: str, value: object, wanted: str) -> None:
+        self.argument, self.value, self.wanted = argument, value, wanted
+        super().__init__(f"{argument} is {reprlib.repr(value)}; it takes {wanted}")
 
 
 class InvalidMessage(SashError, ValueError):

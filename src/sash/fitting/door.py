@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from sash.arguments import CALLABLE, NUMBER, SOURCES, TEXT, having, takes
 from sash.core.budget import whole_number
 from sash.core.frame import Frame
 from sash.core.policy import Limits, Policy
@@ -21,6 +22,14 @@ from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart,
 _log = logging.getLogger("sash")
 
 
+@takes(
+    wire=TEXT,
+    model=TEXT,
+    sources=SOURCES,
+    calibration=NUMBER,
+    on_frame=CALLABLE,
+    summaries=having("what keeps summaries", "owner", kind=type(None)),
+)
 def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     messages_or_body: object,
     *,

@@ -93,6 +93,7 @@ _CODES: tuple[tuple[type[errors.SashError], Code, int | None], ...] = (
     (errors.StoreUnavailable, "UPSTREAM_UNAVAILABLE", None),
     (errors.StoreFull, "UPSTREAM_UNAVAILABLE", None),
     (errors.StoreReadOnly, "UPSTREAM_UNAVAILABLE", None),
+    (errors.InvalidArgument, "INVALID_ARGUMENT", None),
     (errors.InvalidMessage, "INVALID_ARGUMENT", None),
     (errors.InvalidPolicy, "INVALID_ARGUMENT", None),
     (errors.InvalidName, "INVALID_ARGUMENT", None),

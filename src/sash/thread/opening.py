@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sash.arguments import SOURCES, TEXT, Kind, having, takes
 from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import ThreadExists
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     from sash.summarize import Summarizer
 
 
+_SUMMARIZER = Kind(
+    "a provider, a sash.Summarizer, or PROVIDER:MODEL",
+    lambda value: isinstance(value, str) or hasattr(value, "model") or hasattr(value, "provider"),
+)
+
+
+@takes(
+    name=TEXT,
+    store=having("the address of a store, or an open one", "find", "create"),
+    model=TEXT,
+    sources=SOURCES,
+    wire=TEXT,
+    summarizer=_SUMMARIZER,
+    tenant=TEXT,
+)
 def open_thread(  # noqa: PLR0913  (the public door, whose names are fixed)
     name: str,
     *,

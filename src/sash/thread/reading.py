@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from threading import RLock
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from sash.arguments import LINES, TEXT, WHOLE, one_of, takes
 from sash.core.event import Event
 from sash.core.explain import ExplainedTurn, Explanation
 from sash.core.facts import Fact
@@ -67,6 +68,7 @@ class Reading:
         with self._lock:
             return self._tail.current().window.copy()
 
+    @takes(wire=TEXT, at=WHOLE)
     def prepared(self, *, wire: str | None = None, at: int | None = None) -> Prepared:
         """The request with its exact bytes, its tokens, and the reason for everything in it."""
         with self._lock:
@@ -98,6 +100,7 @@ class Reading:
         """How full the window is."""
         return self.context().pressure
 
+    @takes(before=WHOLE, limit=WHOLE)
     def turns(self, *, before: int | None = None, limit: int | None = None) -> tuple[ExplainedTurn, ...]:
         """
         The turns, oldest first: in the window, evicted or rewound, and why.
@@ -125,10 +128,12 @@ class Reading:
         """All frames, oldest first."""
         return tuple(frame for _, frame in self._log.frames())
 
+    @takes(since=WHOLE, until=WHOLE)
     def events(self, *, since: int = 0, until: int | None = None) -> tuple[Event, ...]:
         """The log itself, between two events."""
         return tuple(self._log.events(since=since, until=until))
 
+    @takes(turn=WHOLE)
     def said(self, turn: int) -> tuple[Event, ...]:
         """The messages of a turn, also of one that has left the window."""
         return tuple(self._log.turn(turn))
@@ -156,10 +161,12 @@ class Reading:
         """How the last attempt at a summary failed; None where none did, or one has gone well since."""
         return next((found for found in self.store.troubles(self.tenant) if found.thread == self.id), None)
 
+    @takes(handle=TEXT, lines=LINES, grep=TEXT)
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
         return excerpt(text_of(block_of(handle, self._log)), lines=lines, grep=grep)
 
+    @takes(text=TEXT, limit=WHOLE, match=one_of(*get_args(Matching)))
     def search(self, text: str, *, limit: int = 20, match: Matching = "all") -> tuple[Found, ...]:
         """The messages that hold a text, newest first. Nothing in it has a special meaning."""
         return self._log.search(text, limit=limit, match=match)

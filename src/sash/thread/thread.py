@@ -8,10 +8,11 @@ from contextlib import suppress
 from itertools import count
 from threading import Event as Flag
 from types import TracebackType
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import msgspec
 
+from sash.arguments import NUMBER, SOURCES, SWITCH, TEXT, WHOLE, having, one_of, takes
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame, Reason
@@ -96,6 +97,7 @@ class Thread(Reading):
 
     # What is said.
 
+    @takes(wire=TEXT, at=NUMBER, key=TEXT)
     def append(
         self, message_or_messages: object, *, wire: str | None = None, at: float | None = None, key: str | None = None
     ) -> Appended:
@@ -139,6 +141,7 @@ class Thread(Reading):
         said = [event for event in self._log.events(since=first - 1, until=last) if event.kind == "message"]
         return Appended(seq=last, first_seq=first, turn=said[-1].turn, repeated=True)
 
+    @takes(wire=TEXT)
     def record_usage(self, usage: object, *, wire: str | None = None) -> TokenCount:
         """
         What the provider says the last request took: from now on counts follow it.
@@ -166,6 +169,7 @@ class Thread(Reading):
 
     # Commands.
 
+    @takes(dry_run=SWITCH, reason=one_of(*get_args(Reason)))
     def compact(self, *, dry_run: bool = False, reason: Reason = "compact") -> Frame | None:
         """
         Slides now. With `dry_run` the frame that this would make; None where nothing would change.
@@ -188,21 +192,25 @@ class Thread(Reading):
         with self._lock:
             return _frame(self._write(lambda replay, seq: undone(replay, seq, self._tail, self.name)))
 
+    @takes(turn=WHOLE)
     def pin(self, turn: int) -> Frame | None:
         """Keeps a turn in the window; one that had left comes back. `PinsFull` beyond `pin_tokens`."""
         with self._lock:
             return _newest(self._write(lambda replay, seq: pinned(replay, seq, turn, self._log)))
 
+    @takes(turn=WHOLE)
     def unpin(self, turn: int) -> Frame | None:
         """Lets a turn leave again; one that only its pin has kept leaves at once."""
         with self._lock:
             return _newest(self._write(lambda replay, seq: unpinned(replay, seq, turn)))
 
+    @takes(label=TEXT)
     def mark(self, label: str = "") -> int:
         """Marks this place, so that `rewind` can come back to it. Gives the number of the event."""
         with self._lock:
             return self._write(lambda replay, seq: marked(replay, seq, label)).appended.last_seq
 
+    @takes(label=TEXT)
     def rewind(self, label: str | None = None) -> Frame:
         """
         Goes back to the newest mark, or the newest one with that label; the mark stays.
@@ -213,6 +221,7 @@ class Thread(Reading):
         with self._lock:
             return _frame(self._write(lambda replay, seq: rewound(replay, seq, self._tail, label)))
 
+    @takes(name=TEXT, at=WHOLE)
     def fork(self, name: str | None = None, *, at: int | None = None) -> Thread:
         """
         A new thread that goes on from here, or from right after some event; both then go their own ways.
@@ -229,6 +238,7 @@ class Thread(Reading):
         names = (f"{self.name}@{at}{f'.{number}' if number else ''}" for number in count())
         return next(name for name in names if self.store.find(self.tenant, name) is None)
 
+    @takes(model=TEXT, sources=SOURCES)
     def configure(
         self,
         *,
@@ -269,6 +279,7 @@ class Thread(Reading):
 
     # What is kept apart, and what a model asks for.
 
+    @takes(text=TEXT, by=one_of("user", "model"), turn=WHOLE)
     def remember(self, text: str, *, by: Literal["user", "model"] = "user", turn: int | None = None) -> Fact:
         """
         Keeps a statement apart from the history, where no slide takes it away.
@@ -287,6 +298,7 @@ class Thread(Reading):
         with self._lock:
             return self._write(make).draft.replay.window.fold.facts[-1]
 
+    @takes(wire=TEXT)
     def answer(self, call: object, *, wire: str | None = None) -> str | None:
         """
         The answer to a model's call of one of `sash.tools`; None where the tool is somebody else's.
@@ -303,6 +315,13 @@ class Thread(Reading):
         if self.worker is not None:
             self.worker.wake()
 
+    @takes(
+        summarizer=having("a sash.Summarizer", "summarize", kind=Summarizer),
+        anew=SWITCH,
+        live=SWITCH,
+        most_characters=WHOLE,
+        at=NUMBER,
+    )
     def summarize(
         self,
         summarizer: Summarizer,
@@ -327,11 +346,13 @@ class Thread(Reading):
         )
         return publish(tail, summary, reading, lease=None, at=at)
 
+    @takes(text=TEXT)
     def edit_summary(self, text: str) -> Frame:
         """The user's own words take the place of the summary; no model changes them later."""
         with self._lock:
             return _frame(self._write(lambda replay, seq: edited(replay, seq, text)))
 
+    @takes(revision=WHOLE)
     def revert_summary(self, revision: int) -> Frame:
         """An older revision of the summary is in force again."""
         with self._lock:
@@ -346,6 +367,7 @@ class Thread(Reading):
         with self._lock:
             self.store.delete(self.tenant, self.id)
 
+    @takes(seq=WHOLE)
     def redact(self, seq: int) -> Frame:
         """
         Removes the words of a message for good: a tombstone stays, and what derives from them is made anew.

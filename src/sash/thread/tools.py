@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sash.arguments import TEXT, takes
 from sash.core.message import ToolCall
 from sash.core.shorter import EXPANDED
 from sash.errors import InvalidMessage, UnknownHandle
@@ -54,6 +55,7 @@ LONGEST = 2_000
 """Characters of a found message that are shown."""
 
 
+@takes(wire=TEXT)
 def tools(wire: str = "openai-chat") -> list[dict[str, Any]]:
     """The tools with which a model asks a thread for more, as a wire takes them."""
     write = wire_named(wire).write_tool
@@ -99,7 +101,10 @@ _search = msgspec.json.Decoder(_Search)
 
 def call_of(call: object, wire: str) -> ToolCall:
     """A call as the provider's response holds it: `tool_use`, an item of `tool_calls`, or a `function_call`."""
-    said: Any = msgspec.json.decode(as_json(call))
+    try:
+        said: Any = msgspec.json.decode(as_json(call))
+    except msgspec.DecodeError:
+        said = None
     if not isinstance(said, dict):
         raise InvalidMessage(f"{call!r} is no call; give what the response of {wire!r} has")
     within = said.get("function", said)

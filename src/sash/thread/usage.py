@@ -15,6 +15,7 @@ from sash.thread.acts import Overflowed, event_of
 from sash.thread.replay import Replay
 from sash.thread.tail import Draft, drafted
 from sash.window import Window
+from sash.wire import wire_named
 from sash.wire.json_text import as_json
 
 _READ: Mapping[str, tuple[str, ...]] = {
@@ -33,6 +34,7 @@ def tokens_read(usage: object, wire: str) -> int | None:
     Takes the `usage` of a response as a mapping, as JSON or as the SDK's object; a whole
     response will do too. What the model wrote is no part of it.
     """
+    wire_named(wire)
     try:
         said: Any = msgspec.json.decode(as_json(usage))
     except msgspec.DecodeError:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from sash.arguments import TEXT, Kind, takes
 from sash.errors import UnknownTranscript
 from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
@@ -71,6 +72,13 @@ class Transcript(About):
         return Conversation(wire=self.wire, messages=(*system, *said), tools=self.tools)
 
 
+@takes(
+    given=Kind(
+        "a path, or an open file", lambda value: isinstance(value, str | os.PathLike | Source) or hasattr(value, "read")
+    ),
+    format=TEXT,
+    part=TEXT,
+)
 def open_transcript(
     given: str | os.PathLike[str] | IO[bytes] | Source,
     *,
