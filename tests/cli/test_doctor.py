@@ -40,6 +40,18 @@ def test_without_a_store_the_installation_is_looked_at(tmp_path: Path) -> None:
     assert [one.state for one in found.checks if one.what == "store"] == ["absent"]
 
 
+def test_a_store_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for url, said in (
+        (f"sqlite:///{tmp_path}/file/deep/threads.db", "file is no folder"),
+        ("mysql://host", "is no store"),
+    ):
+        code, found = diagnosis(tmp_path, "--store", url)
+        assert (code, found.ok) == (1, False)
+        (problem,) = (one.found for one in found.checks if one.what == "store")
+        assert said in problem
+
+
 def test_the_window_of_the_model_is_told_with_the_day_of_what_is_known(tmp_path: Path) -> None:
     _, known = diagnosis(tmp_path, "--model", "claude-opus-5")
     _, unknown = diagnosis(tmp_path, "--model", "nobodys-model")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -12,12 +14,13 @@ import msgspec
 from sash.cli.answer import answer
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.screen import Style, screen
-from sash.cli.stored import is_stored, store_of
+from sash.cli.stored import store_of
 from sash.cli.table import Cell, Column, print_table
 from sash.counters import counter_under, gathered
 from sash.errors import SashError, StoreError
 from sash.settings import Settings
 from sash.store import Health
+from sash.store.url import file_of
 from sash.version import __version__
 
 State = Literal["ok", "absent", "problem"]
@@ -90,14 +93,29 @@ def _installation(settings: Settings) -> tuple[Checked, ...]:
 
 
 def _store(settings: Settings) -> tuple[Checked, ...]:
-    if not is_stored(settings):
-        return (Checked(what="store", state="absent", found="there is none yet; the first thread makes it"),)
     try:
+        file = file_of(settings.store())
+        if file is not None and not file.exists():
+            return (_absent(file),)
         with store_of(settings) as store:
             health = store.health()
     except StoreError as error:
         return (Checked(what="store", state="problem", found=str(error)),)
     return tuple(_told(health))
+
+
+def _absent(file: Path) -> Checked:
+    """A store that is not there yet, and whether it could be made."""
+    folder = next(above for above in file.absolute().parents if above.exists())
+    problem = ""
+    if not folder.is_dir():
+        problem = f"{folder} is no folder"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        problem = f"{folder} may not be written"
+    if problem:
+        found = f"{file} cannot be made: {problem}; name another place with `--store`"
+        return Checked(what="store", state="problem", found=found)
+    return Checked(what="store", state="absent", found="there is none yet; the first thread makes it")
 
 
 def _told(health: Health) -> list[Checked]:
