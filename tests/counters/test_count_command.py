@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from sash.cli.count import count
 from sash.counting import count_tokens
-from sash.errors import NotFound
+from sash.errors import NotFound, UnreadableTranscript
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -247,3 +247,25 @@ def test_a_list_of_runs_is_counted_by_its_first(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     assert isinstance(run(str(tmp_path / "nowhere.jsonl")).exception, NotFound)
+
+
+def test_a_picture_is_no_text_unless_it_is_asked_for_as_it_stands(tmp_path: Path) -> None:
+    for start, kind in (
+        (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+        (b"\xff\xd8\xff\xe0", "a JPEG picture"),
+        (b"%PDF-1.7", "PDF"),
+    ):
+        (tmp_path / "picture").write_bytes(start + bytes(range(256)))
+        result = run(str(tmp_path / "picture"))
+        assert isinstance(result.exception, UnreadableTranscript)
+        assert kind in str(result.exception)
+        assert run(str(tmp_path / "picture"), "--plain").exit_code == 0
+
+
+def test_json_that_ends_in_the_middle_is_counted_as_text_and_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "torn.json"
+    path.write_text('{"settings": {"name": "x", "more": [1, 2')
+    assert "it is JSON that ends in the middle" in run(str(path)).stdout
+    assert json.loads(run(str(path), "--json").stdout)["note"].startswith("counted as text")
+    path.write_text("[a link](https://example.com) and words")
+    assert "JSON" not in run(str(path)).stdout

@@ -23,7 +23,7 @@ from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
 from sash.counters import Choice, counter_under
 from sash.counting import Tally, Tallying, ask, model_named, tally
-from sash.errors import InvalidMessage, UnknownCounter
+from sash.errors import InvalidMessage, UnknownCounter, UnreadableTranscript
 from sash.settings import Settings
 from sash.transcripts import FORMATS, Damage
 from sash.transcripts.document import LARGEST
@@ -79,6 +79,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """The format of a session file; `thread` of a stored one."""
     damaged: int | msgspec.UnsetType = msgspec.UNSET
     """Places of a session file that could not be read."""
+    note: str | msgspec.UnsetType = msgspec.UNSET
+    """What was wrong with what was taken for text."""
 
 
 class _Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +95,7 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     damage: tuple[Damage, ...] = ()
     damaged: int = 0
+    note: str = ""
 
     def shown(self) -> Counted:
         """As `--json` prints it."""
@@ -112,6 +115,7 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
             turns=divided.turns if divided else msgspec.UNSET,
             kind=self.kind or msgspec.UNSET,
             damaged=self.damaged if self.kind else msgspec.UNSET,
+            note=self.note or msgspec.UNSET,
         )
 
 
@@ -174,8 +178,11 @@ def _of_file(place: Located, options: _Options, settings: Settings, reading: Rea
         return _told(tell_file(place.name, source, settings, reading), settings)
     content = source.whole(LARGEST)
     wire = options.wire or found
-    if options.plain or not wire:
+    if options.plain:
         return _counted(_words(content), settings)
+    if not wire:
+        _refuse_pictures(place.name, content)
+        return msgspec.structs.replace(_counted(_words(content), settings), note=_cut_off(content))
     try:
         return _counted(read(_listed(content), wire), settings)
     except InvalidMessage:
@@ -189,6 +196,36 @@ def _format(source: Source) -> str:
     """The format of what may be a session; words are not looked at any further."""
     beginning = source.head().removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")
     return format_of(source) if beginning.startswith((b"{", b"[", SQLITE)) else ""
+
+
+_PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF87a": "a GIF picture",
+    b"GIF89a": "a GIF picture",
+    b"%PDF-": "a PDF document",
+}
+"""What people mistake for a session, by its first bytes."""
+
+
+def _refuse_pictures(name: str, content: bytes) -> None:
+    for start, kind in _PICTURES.items():
+        if content.startswith(start):
+            raise UnreadableTranscript(name, f"it is {kind} and no text; `--plain` counts its bytes as they stand")
+
+
+def _cut_off(content: bytes) -> str:
+    """What to say of text that was to be JSON."""
+    text = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] not in (b"{", b"["):
+        return ""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except RecursionError:
+        return ""
+    except (msgspec.DecodeError, ValueError) as error:
+        return "counted as text: it is JSON that ends in the middle" if "truncated" in str(error) else ""
+    return ""
 
 
 def _of_thread(name: str, settings: Settings) -> _Counted:
@@ -278,6 +315,8 @@ def _print(counted: _Counted) -> None:
         known = ", a default: this model is not known" if model.default_window else ""
         out.paragraph(f"{shown} of a window of {short(model.window)}{known}")
     out.paragraph(clean(f"counted by {counted.counter}: {counted.why}"))
+    if counted.note:
+        out.paragraph(counted.note, "yellow")
     print_damage(out, counted.damage, counted.damaged)
 
 
