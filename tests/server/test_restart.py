@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,60 @@ def test_of_two_servers_on_one_store_one_goes_on_where_the_other_was_killed(stor
         assert [turn["status"] for turn in settled(third, place)] == ["completed", "interrupted", "completed"]
         third.post(f"/v1/threads/{place}/turns", {"input": "and again", "stream": False})
         assert settled(third, place)[3]["responseText"] == "and again"
+
+
+def half_said(first: Served, place: str, words: str) -> str:
+    """A turn of the first server that has begun to answer; its id."""
+    turn: str = first.post(f"/v1/threads/{place}/turns", {"input": words, "background": True})["turnId"]
+    with first.client.stream("GET", f"/v1/turns/{turn}/events") as answer:
+        assert any("message_delta" in line for line in answer.iter_lines())
+    return turn
+
+
+def sent(server: Served, place: str) -> list[tuple[str, str]]:
+    """What the next request says, and who says it."""
+    messages = server.get(f"/v1/threads/{place}/request?wire=openai-chat")["request"]["messages"]
+    return [(message["role"], message["content"]) for message in messages]
+
+
+def test_what_a_killed_server_had_half_said_stays_in_its_turn_and_not_in_the_next_that_waited(store: str) -> None:
+    place = f"waited-{uuid4().hex[:8]}"
+    words = " ".join(f"word{number}" for number in range(500))
+    with served(store, pause=0.02) as first, served(store) as second, ThreadPoolExecutor() as clients:
+        first.post("/v1/threads", {"threadId": place})
+        half_said(first, place, words)
+        asked = {"input": "go on", "stream": False, "waitSeconds": 30}
+        waiting = clients.submit(second.post, f"/v1/threads/{place}/turns", asked)
+        time.sleep(0.3)
+        first.kill()
+        killed = time.monotonic()
+        assert waiting.result(30)["responseText"] == "go on"
+        # Its owner is known to be dead: nobody waits for its lease, or for the next look.
+        assert time.monotonic() - killed < 3
+        cut, after = settled(second, place)
+        assert (cut["status"], after["status"]) == ("interrupted", "completed")
+        told = "".join(event["data"]["text"] for event in cut["events"] if event["type"] == "message_delta")
+        assert told
+        assert words.startswith(told)
+        assert cut["responseText"] == told
+        assert sent(second, place) == [
+            ("user", words), ("assistant", told), ("user", "go on"), ("assistant", "go on"),
+        ]  # fmt: skip
+
+
+def test_a_turn_after_a_kill_is_not_turned_away_for_the_dead(store: str) -> None:
+    place = f"dead-{uuid4().hex[:8]}"
+    with served(store, pause=0.02) as first, served(store) as second:
+        first.post("/v1/threads", {"threadId": place})
+        turn = half_said(first, place, "a long way " * 200)
+        with second.client.stream("GET", f"/v1/turns/{turn}/events") as following:
+            lines = following.iter_lines()
+            assert any(line.startswith("data:") and "message_delta" in line for line in lines)
+            first.kill()
+            # Whoever follows it elsewhere is told how it ended.
+            assert events_of(lines)[-1].fields["stopReason"] == "interrupted"
+        asked = {"input": "go on", "stream": False, "waitSeconds": 0}
+        assert second.post(f"/v1/threads/{place}/turns", asked)["responseText"] == "go on"
 
 
 @contextmanager

@@ -149,8 +149,8 @@ class Backend:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """From the first request to the last."""
-        await self.call(self.runner.recover)
-        sweeping = asyncio.create_task(self.runner.sweep())
+        await self.call(self.runner.recovery.recover)
+        sweeping = asyncio.create_task(self.runner.recovery.sweep())
         if self.worker is not None:
             self.worker.start()
         if self.when_running is not None:

@@ -28,7 +28,7 @@ async def compact(backend: Backend, tenant: str, thread_id: str, asked: Compact)
     if asked.dry_run:
         return await backend.call(lambda: _planned(thread, row, most))
     # Taken before anything changes: while another turn runs it is a conflict, and the window stays as it is.
-    run = await backend.call(lambda: _started(backend, row, thread))
+    run = await backend.runner.claimed(row, await backend.call(lambda: _new_run(thread)))
     try:
         if await backend.call(lambda: backend.wire_of(thread)) == "flat":
             frame, summary = await _summarized(backend, thread, run, most)
@@ -93,11 +93,9 @@ def _is_to_end(backend: Backend, run: RunRow) -> bool:
         return True
 
 
-def _started(backend: Backend, row: ThreadRow, thread: Thread) -> RunRow:
-    new = NewRun(
-        id=f"turn_{secrets.token_hex(12)}", owner=own_name(), internal=True, turn=thread.window.fold.placing.taken
-    )
-    return backend.store.start_run(row.tenant, row.id, new, lease_seconds=LEASE_SECONDS)
+def _new_run(thread: Thread) -> NewRun:
+    turn = thread.window.fold.placing.taken
+    return NewRun(id=f"turn_{secrets.token_hex(12)}", owner=own_name(), internal=True, turn=turn)
 
 
 def _completed(backend: Backend, run: RunRow, summary: str) -> None:

@@ -1,11 +1,11 @@
-"""Turns of one process: begun one at a time for a thread, followed, ended, and picked up where others died."""
+"""Turns of one process: begun one at a time for a thread, followed, ended."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from sash.core.frame import Frame
-from sash.errors import Conflict, LeaseLost, SashError, ThreadBusy
+from sash.errors import Conflict, SashError, ThreadBusy
 from sash.server.fault import Fault
 from sash.server.logs import say
-from sash.server.owner import is_dead, own_name
-from sash.server.told import LAST, text_of, told
+from sash.server.owner import own_name
+from sash.server.recovery import Recovery
 from sash.server.turn import LEASE_SECONDS, Ending, RunningTurn
 from sash.store import Key, NewRun, RunEnd, RunEvent, RunRow, ThreadRow
 from sash.thread import Thread
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.1
 """How often somebody looks into the store for what another process does."""
-SWEEP_SECONDS = 10.0
 MOST_WAIT_SECONDS = 60.0
 KEPT_SECONDS = 5.0
 """A turn that has ended stays at hand for so long, for those who come late."""
@@ -61,6 +60,11 @@ class Runner:
         self._name = own_name()
         self._turns: dict[str, RunningTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.recovery = Recovery(backend, self._name, self._runs)
+
+    def _runs(self, run: str) -> bool:
+        turn = self._turns.get(run)
+        return turn is not None and not turn.done.is_set()
 
     # Beginning.
 
@@ -74,7 +78,7 @@ class Runner:
         self._check_room(row.tenant)
         key = None if not asked.key else Key(asked.key, _digest(asked))
         new = NewRun(id=f"turn_{secrets.token_hex(12)}", owner=self._name, key=key)
-        run = await self._claimed(row, new, min(asked.wait_seconds, MOST_WAIT_SECONDS))
+        run = await self.claimed(row, new, min(asked.wait_seconds, MOST_WAIT_SECONDS))
         if run.repeated:
             return self._turns.get(run.id, run)
         try:
@@ -95,15 +99,22 @@ class Runner:
                 "UPSTREAM_UNAVAILABLE", "as many turns are running as this server takes", headers={"retry-after": "1"}
             )
 
-    async def _claimed(self, row: ThreadRow, new: NewRun, wait_seconds: float) -> RunRow:
+    async def claimed(self, row: ThreadRow, new: NewRun, wait_seconds: float = 0.0) -> RunRow:
+        """The right to run a turn in a thread; `ThreadBusy` where another does, for longer than one waits."""
         store = self._backend.store
+        return await self._alone(
+            row.tenant, lambda: store.start_run(row.tenant, row.id, new, lease_seconds=LEASE_SECONDS), wait_seconds
+        )
+
+    async def _alone(self, tenant: str, begin: Callable[[], RunRow], wait_seconds: float = 0.0) -> RunRow:
+        """Begin once nothing else runs in the thread; what a dead process left there is ended first."""
         until = time.monotonic() + wait_seconds
         while True:
             try:
-                return await self._backend.call(
-                    lambda: store.start_run(row.tenant, row.id, new, lease_seconds=LEASE_SECONDS)
-                )
+                return await self._backend.call(begin)
             except ThreadBusy as busy:
+                if await self._backend.call(partial(self.recovery.settle, tenant, busy.run)):
+                    continue
                 left = until - time.monotonic()
                 if left <= 0:
                     raise
@@ -161,8 +172,8 @@ class Runner:
         """Go on with a turn that waits for results, which are what is said."""
         self._check_room(run.tenant)
         store = self._backend.store
-        again = await self._backend.call(
-            lambda: store.resume_run(run.tenant, run.id, self._name, lease_seconds=LEASE_SECONDS)
+        again = await self._alone(
+            run.tenant, lambda: store.resume_run(run.tenant, run.id, self._name, lease_seconds=LEASE_SECONDS)
         )
         try:
             taken = await self._backend.call(lambda: self._results(thread, asked))
@@ -202,7 +213,11 @@ class Runner:
             async for event in self._stored(run, after):
                 yield event
                 after = event.seq
-            if row.status != "running" or row.lapsed:
+            if row.status != "running":
+                return
+            if await self.settled(row):
+                continue
+            if row.lapsed:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -218,6 +233,10 @@ class Runner:
                 yield event
             after = page[-1].seq
 
+    async def settled(self, run: RunRow) -> bool:
+        """Whether a turn is over; one that a dead process left is, from here on."""
+        return await self._backend.call(lambda: self.recovery.settle(run.tenant, run.id))
+
     async def cancel(self, run: RunRow) -> RunRow:
         """End a turn, wherever it runs."""
         store = self._backend.store
@@ -226,6 +245,7 @@ class Runner:
             turn.cancel("cancelled")
             await _wait(turn.done, 10.0)
             return turn.row
+        await self.settled(run)
         return await self._backend.call(lambda: store.ask_run_to_end(run.tenant, run.id))
 
     # Ending.
@@ -244,64 +264,6 @@ class Runner:
     async def _all_done(self, seconds: float) -> None:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
-
-    # What others left behind.
-
-    async def sweep(self) -> None:
-        """End the turns of processes that are dead, now and every few seconds."""
-        while True:
-            try:
-                await self._backend.call(self.recover)
-            except SashError as error:
-                say("looking for lost turns failed", level=30, error=type(error).__name__)
-            await asyncio.sleep(SWEEP_SECONDS)
-
-    def recover(self) -> int:
-        """Interrupt what nobody runs any more. How many turns that were."""
-        store, ended = self._backend.store, 0
-        for run in store.open_runs():
-            if run.owner == self._name or not (run.lapsed or is_dead(run.owner)):
-                continue
-            ended += self._interrupt(run)
-        return ended
-
-    def _interrupt(self, run: RunRow) -> bool:
-        store = self._backend.store
-        events = store.run_events(run.tenant, run.id, limit=100_000)
-        said = "".join(text_of(event) for event in _since_last_answer(events))
-        last = told("turn_completed", status="interrupted", stop_reason="interrupted")
-        end = RunEnd(status="interrupted", stop="interrupted")
-        try:
-            store.write_run(run.tenant, run.id, run.owner, [last], lease_seconds=LEASE_SECONDS, end=end)
-        except LeaseLost:
-            # Another process was faster.
-            return False
-        say("turn interrupted", turn=run.id, owner=run.owner)
-        self._backend.metrics.turns.add("interrupted")
-        if said and not run.internal and not self._is_stored(run, said):
-            thread = self._backend.handles.of(store.thread(run.tenant, run.thread))
-            try:
-                thread.append({"role": "assistant", "content": said}, wire="openai-chat", at=self._backend.now())
-            except Conflict:
-                # Somebody has said something since: what was half said is told in the turn's events only.
-                say("partial answer not kept", turn=run.id)
-        return True
-
-    def _is_stored(self, run: RunRow, said: str) -> bool:
-        """Whether the answer made it into the log before the process died."""
-        events = self._backend.store.events_of_turns(run.tenant, run.thread, [run.turn])
-        return any(event.role == "assistant" and event.text == said for event in events)
-
-
-def _since_last_answer(events: list[RunEvent]) -> list[RunEvent]:
-    """The deltas of an answer that was never stored whole: those behind the last one that was."""
-    deltas: list[RunEvent] = []
-    for event in events:
-        if event.kind == "message_delta":
-            deltas.append(event)
-        elif event.kind in ("message_completed", *LAST):
-            deltas.clear()
-    return deltas
 
 
 def _digest(asked: Start) -> bytes:

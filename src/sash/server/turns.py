@@ -137,8 +137,10 @@ async def turn_results(asked: Asked[Results, None]) -> Response | TurnShape:
     """Go on with a turn that stopped for calls: the client ran them, these are their results."""
     backend, body = asked.backend, asked.body
     run = await _run(asked)
-    if run.status == "running" and not run.lapsed:
-        raise _busy(ThreadBusy(thread=run.thread, run=run.id))
+    if run.status == "running":
+        if not await backend.runner.settled(run):
+            raise _busy(ThreadBusy(thread=run.thread, run=run.id))
+        run = await _run(asked)
     if run.stop != "tool_calls":
         raise Fault(
             "CONFLICT", "the turn waits for no results", details={"stopReason": run.stop},

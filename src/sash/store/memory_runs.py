@@ -52,7 +52,7 @@ class MemoryRuns(ABC):
                     if known.key.digest != run.key.digest:
                         raise KeyReused(run.key.name)
                     return msgspec.structs.replace(known.shown(), repeated=True)
-            self._make_way(tenant, thread)
+            self._check_free(tenant, thread)
             row = RunRow(
                 id=run.id,
                 tenant=tenant,
@@ -77,10 +77,19 @@ class MemoryRuns(ABC):
         """Go on with an answer that had ended."""
         with self._lock:
             kept = self._run(tenant, run)
-            self._make_way(tenant, kept.row.thread)
+            self._check_free(tenant, kept.row.thread)
             kept.row = msgspec.structs.replace(
                 kept.row, status="running", stop="", error="", owner=owner, end_asked=False, ended=None
             )
+            kept.until = time.monotonic() + lease_seconds
+            return kept.shown()
+
+    def take_run(self, run: RunRow, owner: str, *, lease_seconds: float) -> RunRow:
+        """Have an answer whose owner is dead."""
+        tenant_name(run.tenant)
+        with self._lock:
+            kept = self._owned(run.tenant, run.id, run.owner)
+            kept.row = msgspec.structs.replace(kept.row, owner=owner)
             kept.until = time.monotonic() + lease_seconds
             return kept.shown()
 
@@ -98,9 +107,7 @@ class MemoryRuns(ABC):
         """Add events, stay alive, and with `end` be over."""
         tenant_name(tenant)
         with self._lock:
-            kept = self._runs.get((tenant, run))
-            if kept is None or kept.row.status != "running" or kept.row.owner != owner:
-                raise LeaseLost(turn=run)
+            kept = self._owned(tenant, run, owner)
             now = time.time()
             for seq, event in enumerate(events, kept.row.last_event + 1):
                 kept.events.append(msgspec.structs.replace(event, seq=seq, at=now))
@@ -152,15 +159,19 @@ class MemoryRuns(ABC):
         except KeyError:
             raise NotFound("turn", run) from None
 
+    def _owned(self, tenant: str, run: str, owner: str) -> _Run:
+        kept = self._runs.get((tenant, run))
+        if kept is None or kept.row.status != "running" or kept.row.owner != owner:
+            raise LeaseLost(turn=run)
+        return kept
+
     def _of_thread(self, tenant: str, thread: int) -> list[_Run]:
         return [kept for (owner, _), kept in self._runs.items() if owner == tenant and kept.row.thread == thread]
 
-    def _make_way(self, tenant: str, thread: int) -> None:
+    def _check_free(self, tenant: str, thread: int) -> None:
         for before in self._of_thread(tenant, thread):
             if before.row.status == "running":
-                if before.until > time.monotonic():
-                    raise ThreadBusy(thread=thread, run=before.row.id)
-                _end(before, RunEnd(status="interrupted", stop="interrupted"))
+                raise ThreadBusy(thread=thread, run=before.row.id)
 
     def _forget_runs(self, tenant: str, thread: int, turn: int | None = None) -> None:
         """Of a thread that is deleted all of it; of a turn that is redacted what was told."""

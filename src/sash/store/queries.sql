@@ -264,6 +264,11 @@ UPDATE run SET status = 'running', stop = '', error = '', owner = :owner, until_
     end_asked = 0, ended_us = NULL
 WHERE tenant = :tenant AND id = :run;
 
+-- name: take_run
+UPDATE run SET owner = :taker, until_us = now_us() + :lease_us
+WHERE tenant = :tenant AND id = :run AND status = 'running' AND owner = :owner
+RETURNING id;
+
 -- name: write_run
 UPDATE run SET last_event = last_event + :count, until_us = now_us() + :lease_us,
     turn = coalesce(CAST(:turn AS bigint), turn)

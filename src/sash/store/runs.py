@@ -71,14 +71,17 @@ class Runs(Protocol):
 
     def start_run(self, tenant: str, thread: int, run: NewRun, *, lease_seconds: float) -> RunRow:
         """
-        Begin an answer, alone: `ThreadBusy` while the thread has another that is alive.
+        Begin an answer, alone: `ThreadBusy` while the thread has another that has not ended.
 
-        One whose owner is dead gives way and is interrupted. With a key that was used before the
-        run that was begun with it is given again, or `KeyReused` raised if the request is another one.
+        With a key that was used before the run that was begun with it is given again, or `KeyReused`
+        raised if the request is another one.
         """
 
     def resume_run(self, tenant: str, run: str, owner: str, *, lease_seconds: float) -> RunRow:
         """Go on with an answer that had ended; `ThreadBusy` as above."""
+
+    def take_run(self, run: RunRow, owner: str, *, lease_seconds: float) -> RunRow:
+        """Have an answer whose owner is dead, to end it; `LeaseLost` if it is that owner's no more."""
 
     def write_run(  # noqa: PLR0913 - all that can happen to a run at once, in one transaction
         self,

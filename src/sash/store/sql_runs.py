@@ -36,7 +36,7 @@ class SqlRuns(Transactions):
                 if row[-1] != key.digest:
                     raise KeyReused(key.name)
                 return msgspec.structs.replace(run_of(row[:-1]), repeated=True)
-            _make_way(running, at, thread)
+            _check_free(running, at, thread)
             running.run(
                 "add_run",
                 **at,
@@ -60,11 +60,24 @@ class SqlRuns(Transactions):
             thread = _row(running, tenant, run).thread
             at = {"tenant": tenant, "thread": thread}
             running.rows("hold", **at)
-            _make_way(running, at, thread)
+            _check_free(running, at, thread)
             running.run("reopen_run", tenant=tenant, run=run, owner=owner, lease_us=microseconds(lease_seconds))
             return _row(running, tenant, run)
 
         return self._write(tenant, work)
+
+    def take_run(self, run: RunRow, owner: str, *, lease_seconds: float) -> RunRow:
+        """Have an answer whose owner is dead."""
+        tenant_name(run.tenant)
+        at = {"tenant": run.tenant, "run": run.id}
+
+        def work(running: Running) -> RunRow:
+            lease_us = microseconds(lease_seconds)
+            if not running.rows("take_run", **at, owner=run.owner, taker=owner, lease_us=lease_us):
+                raise LeaseLost(turn=run.id)
+            return _row(running, run.tenant, run.id)
+
+        return self._write(run.tenant, work)
 
     def write_run(  # noqa: PLR0913 - as the contract has it
         self,
@@ -132,12 +145,9 @@ class SqlRuns(Transactions):
         return [run_of(row) for row in self._read(None, lambda running: running.rows("open_runs"))]
 
 
-def _make_way(running: Running, at: dict[str, Any], thread: int) -> None:
+def _check_free(running: Running, at: dict[str, Any], thread: int) -> None:
     for row in running.rows("run_of_thread", **at):
-        before = run_of(row)
-        if not before.lapsed:
-            raise ThreadBusy(thread=thread, run=before.id)
-        running.run("end_run", tenant=before.tenant, run=before.id, status="interrupted", stop="interrupted", error="")
+        raise ThreadBusy(thread=thread, run=run_of(row).id)
 
 
 def _row(running: Running, tenant: str, run: str) -> RunRow:
