@@ -1,13 +1,17 @@
-"""Answers that a process left behind when it died: where they go."""
+"""Answers that a process left behind when it died: where they go, and how one is known to be dead."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from sash.server.owner import is_dead, own_name
 from sash.server.setup import ServerSetup
 from sash.server.told import told
 from sash.store import NewRun, RunRow
@@ -78,3 +82,17 @@ def test_a_compaction_is_not_kept_waiting_by_the_dead(server: Running) -> None:
     place, thread = asked(server, "tell me")
     left_behind(server, thread, "Once ")
     assert server.post(f"/v1/threads/{place}/compact", {})["status"] == "completed"
+
+
+def test_a_process_that_nobody_has_buried_is_dead() -> None:
+    said = "from sash.server.owner import own_name; print(own_name(), flush=True); import time; time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", said], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        owner = process.stdout.readline().strip()
+        assert not is_dead(owner)
+        process.kill()
+        # It has ended, and is not waited for.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert is_dead(owner)
+    assert is_dead(owner)
+    assert not is_dead(own_name())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 def own_name() -> str:
     """This process among all that share a store: machine, number, when it was started, and a word of its own."""
-    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{secrets.token_hex(4)}"
+    return f"{socket.gethostname()}/{os.getpid()}/{_looked_at(os.getpid())[1]}/{secrets.token_hex(4)}"
 
 
 def is_dead(owner: str) -> bool:
@@ -25,13 +25,16 @@ def is_dead(owner: str) -> bool:
         return True
     except OSError:
         return False
-    # Numbers are given again: another process may have it by now.
-    return _started(number) != rest[1]
+    state, started = _looked_at(number)
+    # A zombie is dead, although nobody has buried it. Numbers are given again: another process may have it by now.
+    return state in ("Z", "X") or started != rest[1]
 
 
-def _started(number: int) -> str:
+def _looked_at(number: int) -> tuple[str, str]:
+    """What a process does, and when it was started."""
     try:
         # The fields behind the program's name, which may hold anything.
-        return Path(f"/proc/{number}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{number}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        return fields[0], fields[19]
     except (OSError, IndexError):
-        return "-"
+        return "-", "-"
