@@ -71,4 +71,5 @@ def served(setup: ProxySetup, **shelves: Any) -> Iterator[Served]:
 def setup_for(upstream: ScriptedUpstream, **changes: Any) -> ProxySetup:
     """A proxy in front of it, with little patience."""
     addresses = Upstreams(openai=upstream.openai, anthropic=upstream.anthropic)
-    return ProxySetup(upstreams=addresses, **{"connect_seconds": 2.0, "longest_wait_seconds": 1.0, **changes})
+    usual = {"upstreams": addresses, "connect_seconds": 2.0, "longest_wait_seconds": 1.0}
+    return ProxySetup(**{**usual, **changes})

@@ -11,8 +11,9 @@ import openai
 import pytest
 
 from sash import Policy
+from sash.server.proxy import Upstreams
 from tests.proxy.running import Served, served, setup_for
-from tests.proxy.upstream import Received, ScriptedUpstream, Talk, completion
+from tests.proxy.upstream import Received, ScriptedUpstream, Talk, completion, saying
 
 KEY = "sk-test-1234"
 TOOL = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -73,6 +74,45 @@ def test_tokens_are_counted_of_what_would_be_sent(upstream: ScriptedUpstream) ->
         upstream.then(lambda _, talk: talk.answer(404, b'{"type":"error","error":{"type":"not_found_error"}}'))
         estimated = client.messages.count_tokens(model="claude-opus-5", messages=history(60))
         assert 0 < estimated.input_tokens < 3_000
+
+
+def test_tokens_of_a_response_are_counted_of_what_would_be_sent(upstream: ScriptedUpstream) -> None:
+    with served(setup_for(upstream, policy=SMALL)) as proxy:
+        client = openai_client(proxy)
+        counted = client.responses.input_tokens.count(model="gpt-5", input=history(60), instructions="Be brief.")
+        assert counted.object == "response.input_tokens"
+        assert 0 < counted.input_tokens < 3_000
+        assert upstream.last.path == "/v1/responses/input_tokens"
+        upstream.then(lambda _, talk: talk.answer(404, b'{"error":{"message":"no such path"}}'))
+        estimated = client.responses.input_tokens.with_raw_response.count(model="gpt-5", input=history(60))
+        assert 0 < estimated.parse().input_tokens < 3_000
+        assert estimated.headers["x-sash-tokens"].removeprefix("~") == str(estimated.parse().input_tokens)
+        # The provider has the rest of it: it counts what it has.
+        client.responses.input_tokens.count(model="gpt-5", input="And now?", previous_response_id="resp_1")
+        assert upstream.last.json == {"model": "gpt-5", "input": "And now?", "previous_response_id": "resp_1"}
+
+
+def test_all_of_a_history_is_handed_over_to_be_compacted(upstream: ScriptedUpstream) -> None:
+    usage = completion("openai-responses", "")["usage"]
+    item = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAAA"}
+    made = {"id": "resp_2", "object": "response.compaction", "created_at": 1, "output": [item], "usage": usage}
+    with served(setup_for(upstream, policy=SMALL)) as proxy:
+        upstream.then(saying(json.dumps(made).encode()))
+        told = openai_client(proxy).responses.with_raw_response.compact(model="gpt-5", input=history(60))
+        assert told.headers["x-sash-frame"] == "passed"
+        assert told.parse().output[0].type == "compaction"
+        assert upstream.last.path == "/v1/responses/compact"
+        assert upstream.last.messages == history(60)
+
+
+def test_a_history_is_compacted_where_its_model_answers(upstream: ScriptedUpstream) -> None:
+    elsewhere = ScriptedUpstream()
+    addresses = Upstreams(openai=upstream.openai, anthropic=upstream.anthropic, models=(("mine-*", elsewhere.openai),))
+    with served(setup_for(upstream, upstreams=addresses)) as proxy:
+        body = json.dumps({"model": "mine-1", "input": history()}).encode()
+        assert proxy.post("/v1/responses/compact", body).status_code == 200
+        assert elsewhere.last.body == body
+    elsewhere.close()
 
 
 def test_async_clients_work_side_by_side(proxy: Served, upstream: ScriptedUpstream) -> None:

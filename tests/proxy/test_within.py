@@ -92,6 +92,7 @@ def test_responses_and_messages_are_answered_by_an_echo(echo: Served) -> None:
     with claude.messages.stream(**asked, max_tokens=50) as told:
         assert told.get_final_text() == "And now?"
     assert claude.messages.count_tokens(**asked).input_tokens > 50
+    assert client.responses.input_tokens.count(model="gpt-5", input=talk(2)).input_tokens > 50
     with pytest.raises(openai.NotFoundError, match="an echo has no"):
         client.embeddings.create(model="e", input="words")
 

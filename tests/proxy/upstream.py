@@ -24,6 +24,7 @@ from tests.proxy.validator import faults
 WIRES_BY_PATH = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
+    "/v1/responses/input_tokens": "openai-responses",
     "/v1/messages": "anthropic",
     "/v1/messages/count_tokens": "anthropic",
 }
@@ -231,8 +232,9 @@ def as_a_model(received: Received, talk: Talk) -> None:
     sent = received.json
     if not isinstance(sent.get("messages", sent.get("input")), list | str):
         talk.answer(400, b'{"error":{"message":"no messages"}}')
-    elif received.path.endswith("count_tokens"):
-        talk.answer(200, json.dumps({"input_tokens": tokens_of(received.body)}).encode())
+    elif received.path.endswith("_tokens"):
+        named = {"object": "response.input_tokens"} if received.wire == "openai-responses" else {}
+        talk.answer(200, json.dumps({**named, "input_tokens": tokens_of(received.body)}).encode())
     elif sent.get("stream"):
         stream(talk, events(received.wire, f"answer {len(received.messages)}", read=tokens_of(received.body)))
     else:

@@ -17,12 +17,14 @@ from sash.counting import count_tokens
 from sash.errors import SashError
 from sash.providers import ToolCalled
 from sash.providers.echo import said_back
+from sash.server.proxy.plan import counted_as
 from sash.wire import Conversation, read
 
 MODEL = "echo"
 _WIRES = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
+    "/v1/responses/input_tokens": "openai-responses",
     "/v1/messages": "anthropic",
     "/v1/messages/count_tokens": "anthropic",
 }
@@ -71,8 +73,8 @@ class EchoTransport(httpx2.AsyncBaseTransport):
             said = _said(body, wire)
         except SashError as error:
             return _refused(400, str(error))
-        if path.endswith("/count_tokens"):
-            return _json(200, {"input_tokens": said.read})
+        if path.endswith("_tokens"):
+            return _json(200, counted_as(said.read, wire))
         whole, events = _WRITTEN[wire]
         if not said.streams:
             return _json(200, whole(said))

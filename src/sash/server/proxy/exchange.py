@@ -17,8 +17,8 @@ from sash.server.proxy.incoming import Gone, Incoming, incoming, read_body
 from sash.server.proxy.keeping import Kept, conversation_of, named_for
 from sash.server.proxy.outlet import STREAM_HEADERS, Outlet, until_gone
 from sash.server.proxy.overflow import overflow_in
-from sash.server.proxy.plan import Plan
-from sash.server.proxy.planning import Planning
+from sash.server.proxy.plan import Plan, counted_as
+from sash.server.proxy.planning import Planning, Use
 from sash.server.proxy.proxy import Passed, Proxy
 from sash.server.proxy.refusals import Refusal, refusal_of
 from sash.server.proxy.usage import UsageReader, error_in
@@ -32,17 +32,16 @@ _PREAMBLE = (b"response.created", b"response.in_progress", b"response.queued")
 class Exchange:
     """A route to a model: an ASGI application."""
 
-    def __init__(self, proxy: Proxy, wire: str, tenant: str = "", *, counts: bool = False) -> None:
-        """`counts`: it is asked how large a request would be; where the upstream cannot say, we do."""
-        self._proxy, self._wire, self._tenant, self._counts = proxy, wire, tenant, counts
+    def __init__(self, proxy: Proxy, wire: str, tenant: str = "", *, use: Use = "answer") -> None:
+        self._proxy, self._wire, self._tenant, self._use = proxy, wire, tenant, use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         outlet = Outlet(send)
         try:
             asked = await read_body(incoming(scope), receive, self._proxy.setup.body_bytes)
-            planning = Planning(self._proxy, self._wire, self._tenant, asked, counts=self._counts)
-            run = Run(self._proxy, self._wire, asked, planning, outlet, counts=self._counts)
+            planning = Planning(self._proxy, self._wire, self._tenant, asked, self._use)
+            run = Run(self._proxy, self._wire, asked, planning, outlet, counts=self._use == "count")
             try:
                 await until_gone(receive, run.answer())
             finally:
@@ -62,7 +61,9 @@ class Run:
         self, proxy: Proxy, wire: str, asked: Incoming, planning: Planning, outlet: Outlet, *, counts: bool = False
     ) -> None:
         self._proxy, self._wire, self._asked, self._outlet = proxy, wire, asked, outlet
-        self._planning, self._counts = planning, counts
+        self._planning = planning
+        self._counts = counts
+        """Whether it is asked how large a request would be; where the upstream cannot say, we do."""
         self._waited = 0.0
         self._plan: Plan | None = None
         self._retried = False
@@ -187,7 +188,7 @@ class Run:
         if whole and (again := await self._smaller(plan, answer.status, body)) is not None:
             return again
         if self._counts and plan.fitted is not None and answer.status in (404, 405, 501):
-            counted = msgspec.json.encode({"input_tokens": plan.fitted.tokens.value})
+            counted = msgspec.json.encode(counted_as(plan.fitted.tokens.value, self._wire))
             length = (b"content-length", str(len(counted)).encode())
             await self._outlet.start(200, [(b"content-type", b"application/json"), length, *self._said()])
             await self._outlet.end(counted)

@@ -135,6 +135,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if self.fitted is None else round(self.fitted.tokens.value / self.factor)
 
 
+def counted_as(tokens: int, wire: str) -> dict[str, Any]:
+    """How the wire's provider says what a request takes."""
+    named = {"object": "response.input_tokens"} if wire == "openai-responses" else {}
+    return {**named, "input_tokens": tokens}
+
+
 def untouched(body: bytes, wire: str, label: str, sketch: Sketch | None = None) -> Plan:
     """The request as it came."""
     return Plan(wire=wire, body=body, sketch=sketch or Sketch(), label=label)

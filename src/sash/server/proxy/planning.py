@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 import msgspec
 
@@ -18,13 +19,15 @@ INLINE_BYTES = 32_000
 """A body up to this size is fitted at once; a larger one in a thread, so that others do not wait for it."""
 _YES = ("true", "1", "yes")
 
+Use = Literal["answer", "count", "compact"]
+"""What a request is for: an answer, only how large it would be, or what the provider makes of a whole history."""
+
 
 class Planning:
     """What is to become of one request on its wire."""
 
-    def __init__(self, proxy: Proxy, wire: str, tenant: str, asked: Incoming, *, counts: bool = False) -> None:
-        """`counts`: it only asks how large it would be."""
-        self._proxy, self._wire, self._asked, self._counts = proxy, wire, asked, counts
+    def __init__(self, proxy: Proxy, wire: str, tenant: str, asked: Incoming, use: Use = "answer") -> None:
+        self._proxy, self._wire, self._asked, self._use = proxy, wire, asked, use
         self.who: Caller = tenant, caller_of(asked.headers, tenant)
 
     def upstream(self, model: str) -> Upstream:
@@ -38,7 +41,7 @@ class Planning:
     @property
     def offers(self) -> bool:
         """Whether our tool is put behind the client's own."""
-        return self._proxy.setup.expand and not self._counts
+        return self._proxy.setup.expand and self._use == "answer"
 
     async def plan(self) -> Plan:
         """The request as it goes on; as it came, where nobody wants it touched or the provider has the history."""
@@ -48,6 +51,9 @@ class Planning:
         sketch = sketch_of(asked.plain)
         if self._wire == "openai-responses" and sketch.continues_upstream:
             return untouched(asked.body, self._wire, "upstream", sketch)
+        if self._use == "compact":
+            # What the provider makes of it stands for all that was said: what had left the window would be lost to it.
+            return untouched(asked.body, self._wire, "passed", sketch)
         place = self.place(sketch.name)
         lesson = self._proxy.learned.known(self.who, place)
         if lesson is None:

@@ -54,9 +54,19 @@ async def messages(asked: Asked[None, None]) -> Response:
     return Through(Exchange(asked.backend.proxy, "anthropic", asked.tenant))
 
 
+async def input_tokens(asked: Asked[None, None]) -> Response:
+    """The tokens of what would be sent, as OpenAI's clients ask for them."""
+    return Through(Exchange(asked.backend.proxy, "openai-responses", asked.tenant, use="count"))
+
+
+async def compact_response(asked: Asked[None, None]) -> Response:
+    """OpenAI's own compaction, of all of a history."""
+    return Through(Exchange(asked.backend.proxy, "openai-responses", asked.tenant, use="compact"))
+
+
 async def count_tokens(asked: Asked[None, None]) -> Response:
     """The tokens of what would be sent."""
-    return Through(Exchange(asked.backend.proxy, "anthropic", asked.tenant, counts=True))
+    return Through(Exchange(asked.backend.proxy, "anthropic", asked.tenant, use="count"))
 
 
 async def explain_request(asked: Asked[None, None]) -> Response:
@@ -88,6 +98,13 @@ ROUTES: tuple[Route, ...] = (
     _posted(
         "/v1/responses", responses, "OpenAI's Responses: the history fitted into the window.",
         dialect="openai", media=("json", "events"),
+    ),
+    _posted(
+        "/v1/responses/input_tokens", input_tokens, "The tokens of what would be sent.", dialect="openai",
+    ),
+    _posted(
+        "/v1/responses/compact", compact_response, "OpenAI's own compaction: handed all of a history.",
+        dialect="openai",
     ),
     _posted(
         "/v1/messages", messages, "Anthropic's messages: the history fitted into the window.",
