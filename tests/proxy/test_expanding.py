@@ -150,6 +150,19 @@ def test_a_shortened_result_is_read_back(upstream: ScriptedUpstream, wire: str, 
         assert f"answer {count}" in response.text
 
 
+@pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/responses/input_tokens"])
+def test_the_tool_is_counted_as_it_would_be_sent(upstream: ScriptedUpstream, path: str) -> None:
+    route, _, _ = path.rpartition("/")
+    wire = next(wire for wire, known in ROUTES.items() if known == route)
+    body = body_of(wire, stream=False)
+    with served(setup_for(upstream, policy=POLICY, expand=True)) as proxy:
+        assert proxy.post(path, body).status_code == 200
+        proxy.post(route, body)
+    counted, sent = upstream.requests
+    assert "sash_expand" in counted.body.decode()
+    assert counted.json == sent.json
+
+
 def test_other_calls_beside_it_are_asked_for_again(upstream: ScriptedUpstream) -> None:
     def asking(received: Received, talk: Talk) -> None:
         calls = (("a", "sash_expand", json.dumps({"handle": handle_in(received), "grep": "1234"})), ("b", "read", "{}"))

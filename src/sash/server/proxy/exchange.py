@@ -208,8 +208,8 @@ class Run:
         return None
 
     def _offers(self, plan: Plan) -> bool:
-        """Whether our tool is offered in it."""
-        return self._planning.offers and plan.fitted is not None
+        """Whether a model may answer that it calls our tool."""
+        return self._planning.offers and plan.fitted is not None and not self._counts
 
     def _may_expand(self, plan: Plan) -> bool:
         """Whether a call of our tool is answered: a stream is not held for it while nothing is shortened."""

@@ -40,8 +40,8 @@ class Planning:
 
     @property
     def offers(self) -> bool:
-        """Whether our tool is put behind the client's own."""
-        return self._proxy.setup.expand and self._use == "answer"
+        """Whether our tool is put behind the client's own; it is counted as it would be sent."""
+        return self._proxy.setup.expand
 
     async def plan(self) -> Plan:
         """The request as it goes on; as it came, where nobody wants it touched or the provider has the history."""
