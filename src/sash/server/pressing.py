@@ -23,7 +23,6 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """The first words that were said in it."""
     model: str
     policy: Policy
-    summary: str
     turns: int
     boundary: int
     pressure: Pressure
@@ -70,7 +69,6 @@ def glance_at(thread: Thread) -> Glance:
         title=first_words(thread),
         model=setup.model,
         policy=setup.policy,
-        summary=fold.digest_text(),
         turns=fold.placing.taken,
         boundary=context.boundary,
         pressure=context.pressure,

@@ -55,15 +55,13 @@ class ChangedThread(Window, frozen=True, kw_only=True):
     tools: list[dict[str, Any]] | None = None
 
 
-class ThreadShape(Shape, frozen=True, kw_only=True):
-    """A thread."""
+class ListedThread(Shape, frozen=True, kw_only=True):
+    """A thread as a list has it."""
 
     thread_id: str
     title: str
     model: str
     policy: str
-    summary: str
-    """What stands for the turns that left the window."""
     created_at: str
     updated_at: str
     turns: int
@@ -75,10 +73,17 @@ class ThreadShape(Shape, frozen=True, kw_only=True):
     """What somebody should look at; empty when all is well."""
 
 
+class ThreadShape(ListedThread, frozen=True, kw_only=True):
+    """A thread."""
+
+    summary: str
+    """What stands for the turns that left the window."""
+
+
 class ThreadList(Shape, frozen=True, kw_only=True):
     """Threads, the newest first."""
 
-    threads: list[ThreadShape]
+    threads: list[ListedThread]
     next: str | None
     """Give it as `before` to go on; null at the end."""
 

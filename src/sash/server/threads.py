@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from sash.server.handles import id_for, id_of, is_repeated, new_id
 from sash.server.moment import moment
 from sash.server.route import Asked, Route, Shape
 from sash.server.setup import ServerSetup
-from sash.server.shapes import ChangedThread, ListQuery, NewThread, ThreadList, ThreadShape
+from sash.server.shapes import ChangedThread, ListedThread, ListQuery, NewThread, ThreadList, ThreadShape
 from sash.server.shapes import Window as AskedWindow
 from sash.store import ThreadRow
 from sash.thread import open_thread
@@ -140,7 +141,7 @@ async def list_threads(asked: Asked[None, ListQuery]) -> ThreadList:
         more = str(rows[-1].id) if len(rows) == query.limit else None
         # Side calls that the proxy kept stand under names with a dot in front: found by name, not listed.
         shown = [row for row in rows if not row.name.startswith(".")]
-        return ThreadList(threads=[shape_of(backend, row, troubles) for row in shown], next=more)
+        return ThreadList(threads=[listed_of(backend, row, troubles) for row in shown], next=more)
 
     return await backend.call(work)
 
@@ -185,16 +186,21 @@ async def delete_thread(asked: Asked[None, None]) -> None:
     await backend.call(work)
 
 
-def shape_of(backend: Backend, row: ThreadRow, troubles: dict[int, str] | None = None) -> ThreadShape:
+def shape_of(backend: Backend, row: ThreadRow) -> ThreadShape:
     """A thread as the API shows it."""
-    glance = backend.glance(row)
-    trouble = (backend.troubles(row.tenant) if troubles is None else troubles).get(row.id)
-    return ThreadShape(
+    listed = listed_of(backend, row, backend.troubles(row.tenant))
+    summary = backend.handles.of(row).window.fold.digest_text()
+    return ThreadShape(summary=summary, **msgspec.structs.asdict(listed))
+
+
+def listed_of(backend: Backend, row: ThreadRow, troubles: Mapping[int, str]) -> ListedThread:
+    """A thread as a list has it: without what stands for its turns, which may be long."""
+    glance, trouble = backend.glance(row), troubles.get(row.id)
+    return ListedThread(
         thread_id=id_of(row),
         title=row.title or (glance.title if _MACHINE_MADE.fullmatch(row.name) else "") or row.name,
         model=glance.model,
         policy=policy_name(backend.setup, glance.policy),
-        summary=glance.summary,
         created_at=moment(row.created),
         updated_at=moment(row.updated),
         turns=glance.turns,
