@@ -244,6 +244,24 @@ def test_turns_are_reached_by_the_keyboard(page: Page, server: Running) -> None:
     expect(page.get_by_label("Search all threads")).to_be_focused()
 
 
+def test_the_keyboard_skips_to_the_conversation_and_walks_along_the_strip(page: Page, server: Running) -> None:
+    thread = thread_with(server, 4)
+    opened(page, server, thread)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#turns")).to_be_focused()
+    # The thread is still the one that is shown.
+    assert page.url.endswith(f"#/{thread}")
+    expect(page.locator("#turn-4")).to_be_visible()
+    cells = page.locator(".strip .cell")
+    expect(page.locator(".strip .cell[tabindex='0']")).to_have_count(1)
+    cells.last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(cells.nth(2)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#turn-3")).to_be_focused()
+
+
 def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, server: Running) -> None:
     thread = thread_with(server, 0)
     said = [

@@ -126,6 +126,11 @@ function welcome() {
 main.addEventListener("click", (event) => {
   if (document.body.dataset.open && !event.target.closest(".only-small")) document.body.dataset.open = "";
 });
+// The address names a thread: a link that only moves the focus leaves it as it is.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  (document.getElementById("turns") ?? main).focus();
+});
 addEventListener("hashchange", route);
 addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.body.dataset.open = "";

@@ -10,7 +10,7 @@ export function strip(choose) {
   const cells = new Map();
   const frame = make("div.sash");
   const other = make("div.sash.maybe", { hidden: true });
-  const rail = make("div.rail");
+  const rail = make("div.rail", { onkeydown: walk });
   const legend = make("div.legend");
   const element = make("section.strip", { "aria-label": "The log, and the window over it" }, rail, legend);
   let last = null;
@@ -31,6 +31,7 @@ export function strip(choose) {
       const name = group.length > 1 ? `turns ${turn.number} to ${last.number}` : `turn ${turn.number}`;
       const cell = make(`button.cell.${kinds.filter(Boolean).join(".")}`, {
         "aria-label": `${name}, ${turn.state}, ${tokens(whole)} tokens`,
+        tabindex: last.number === newest ? 0 : -1,
         style: { "flex-grow": `${Math.max(1, whole.value)}`, "flex-basis": "0" },
         onclick: () => choose(last.number),
         hint: () => group.length > 1
@@ -49,6 +50,17 @@ export function strip(choose) {
       carried ? make("span.key", { style: { "--of": "var(--carried)" } }, `${carried} carried`) : null,
       short.size ? make("span", {}, "▨ shortened") : null,
       make("span", {}, `slides above ${tokens(explained.high)} down to ${tokens(explained.low)}`));
+  }
+
+  /** One stop for the tab key; from there the arrows go from cell to cell. */
+  function walk(event) {
+    const to = { ArrowLeft: "previousElementSibling", ArrowRight: "nextElementSibling" }[event.key];
+    const next = to && event.target[to];
+    if (!next?.classList.contains("cell")) return;
+    event.preventDefault();
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
   }
 
   /** Turns in so many groups at the most; a group never crosses the boundary, nor holds turns in different states. */

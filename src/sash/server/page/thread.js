@@ -74,6 +74,7 @@ export function threadView(main, id, panes, { changed }) {
   function drawHead() {
     const { thread, context } = known;
     fill(title, plain(thread.title || thread.threadId));
+    title.hint = plain(thread.title || thread.threadId);
     const pressure = context.pressure;
     const kind = ["notice", "warning"].includes(pressure.level) ? `.${pressure.level}` : "";
     fill(chips,

@@ -57,7 +57,7 @@ export function threadList(side, { theme, go }) {
             make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),
           make("span.num", {}, percent(pressure.share)),
           make("span", {}, age(thread.updatedAt)),
-          troubles.length ? make("span.flag", { hint: troubles.join("\n"), tabindex: 0 }, "!") : null)));
+          troubles.length ? make("span.flag", { hint: troubles.join("\n"), role: "img", "aria-label": troubles.join("; ") }, "!") : null)));
   }
 
   fill(side,
