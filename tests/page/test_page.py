@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.server.serving import Running
@@ -228,6 +229,56 @@ def test_a_long_text_is_folded_and_shown_whole_when_asked(page: Page, server: Ru
     expect(said).not_to_contain_text("the very end")
     said.get_by_role("button").click()
     expect(said).to_contain_text("the very end")
+
+
+CONTRAST = """
+element => {
+  const light = text => {
+    const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    const [r, g, b] = text.match(/[\\d.]+/g).map(part => linear(Number(part) / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  let behind = element, shown = 1;
+  for (let at = element; at; at = at.parentElement) shown *= Number(getComputedStyle(at).opacity);
+  while (/rgba\\(.*, 0\\)|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+  const both = [getComputedStyle(element).color, getComputedStyle(behind).backgroundColor].map(light);
+  const [dark, bright] = both.sort((a, b) => a - b);
+  return shown < 1 ? 0 : (bright + .05) / (dark + .05);
+}
+"""
+"""How much a text stands out, as the guidelines for accessible pages count it; 0 where it is seen through."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_left_the_window_is_grey_and_can_be_read(page: Page, server: Running, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # one of the two
+    thread = thread_with(server, 8, historyTokens=300)
+    server.post(f"/v1/threads/{thread}/pins", {"turn": 1})
+    opened(page, server, thread)
+    for place in (".turn.evicted .said", ".turn.evicted header b", ".turn.evicted button", ".state.carried"):
+        assert page.locator(place).first.evaluate(CONTRAST) >= 4.5, place
+
+
+def test_code_is_set_as_code_and_an_error_stands_where_the_turn_ended(page: Page, server: Running) -> None:
+    made = server.post("/v1/threads", {"window": 2_000}, status=201)["threadId"]
+    code = "Try this:\n```python\ndef f():\n    return '<b>'\n```\nand then that."
+    server.post(f"/v1/threads/{made}/messages", {"messages": [{"role": "user", "content": code}]})
+    server.post(f"/v1/threads/{made}/turns", {"input": "too much " * 3_000, "stream": False})
+    opened(page, server, made)
+    said = page.locator("#turn-1 .said.user")
+    expect(said.locator("pre")).to_have_text("def f():\n    return '<b>'")
+    assert said.inner_text().split("\n")[-1] == "and then that."
+    assert page.locator("#turn-2 > :last-child").evaluate("e => e.className") == "trouble"
+
+
+def test_where_nothing_can_be_sent_the_pane_says_why(browser: Browser, server: Running) -> None:
+    made = server.post("/v1/threads", {"window": 2_000}, status=201)["threadId"]
+    server.post(f"/v1/threads/{made}/turns", {"input": "too much " * 3_000, "stream": False})
+    page = browser.new_page()
+    opened(page, server, made)
+    page.get_by_role("tab", name="Sent").click()
+    expect(page.locator("#inspector .trouble")).to_contain_text("of a window of 2,000")
+    page.close()
 
 
 def test_turns_are_reached_by_the_keyboard(page: Page, server: Running) -> None:

@@ -21,7 +21,7 @@ export function chart(points, explained) {
   ];
   const slid = points.map((point, place) => ({ ...point, place })).filter((point) => point.slid);
   return draw("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `live tokens over ${points.length} requests, ${slid.length} slides` },
-    level(explained.high, tokens(explained.high)), level(explained.low, tokens(explained.low)),
+    level(explained.high, tokens(explained.high)), level(explained.low, y(explained.low) - y(explained.high) < 10 ? "" : tokens(explained.low)),
     draw("path", { class: "area", d: area }), draw("path", { class: "line", d: line }),
     slid.map((point) => [
       draw("line", { class: "slide", x1: x(point.place), x2: x(point.place), y1: y(top / 1.08), y2: y(0) }),

@@ -9,10 +9,21 @@ import { colour, NAMES } from "./window.js";
 const WIRES = ["openai-chat", "openai-responses", "anthropic", "flat"];
 let wire = WIRES[0];
 
+/** The next request, or why there is none: what may not leave can be too large, and not every wire takes everything. */
+async function asked(id) {
+  try {
+    return { sent: await api.request(id, wire) };
+  } catch (error) {
+    if (![400, 413].includes(error.status)) throw error;
+    return { refused: error.message };
+  }
+}
+
 export async function sentPane(pane, known) {
   const choose = make("select", { "aria-label": "Wire", onchange: () => { wire = choose.value; sentPane(pane, known); } },
     WIRES.map((name) => make("option", { value: name, selected: name === wire }, name)));
-  const sent = await attempt(() => api.request(known.id, wire));
+  const { sent, refused } = (await attempt(() => asked(known.id))) ?? {};
+  if (refused) fill(pane, make("div.row", {}, choose), make("p.soft", {}, "There is no next request:"), make("p.trouble", {}, plain(refused)));
   if (!sent) return;
   const whole = JSON.stringify(sent.request, null, 2);
   fill(pane,

@@ -6,6 +6,8 @@ import { age, many, tokens } from "./words.js";
 /** What is shown of a long text at first. */
 const LETTERS = 2400;
 const LINES = 30;
+/** Code between fences; the last one may be open still. */
+const FENCED = /^```[^\n`]*\n([^]*?)(?:^```[ \t]*$\n?|(?![^]))/gm;
 
 export function turnList({ act, expand }) {
   const element = make("section", { id: "turns", tabindex: -1, "aria-label": "Turns" });
@@ -77,20 +79,31 @@ export function turnList({ act, expand }) {
         make("span.grow"),
         make("button.plain", { "aria-pressed": pinned, onclick: () => act(pinned ? "unpin" : "pin", turn.number), hint: pinned ? "Let it leave when its time comes" : "Keep it in the window whatever happens" }, pinned ? "unpin" : "pin"),
         make("button.plain", { onclick: () => act("fork", turn.number), hint: "A new thread that goes on from this turn" }, "fork")),
-      turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null,
       make("div.said.user", {}, folded(turn.requestText)),
       tools,
-      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), folded(turn.responseText)) : null);
+      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), folded(turn.responseText)) : null,
+      turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null);
   }
 
   /** A text; of a long one its beginning, until somebody wants all of it. */
   function folded(text) {
     const lines = text.split("\n", LINES + 1);
-    if (text.length <= LETTERS && lines.length <= LINES) return plain(text);
+    if (text.length <= LETTERS && lines.length <= LINES) return written(text);
     const short = lines.slice(0, LINES).join("\n").slice(0, LETTERS);
-    const part = make("span", {}, plain(short), "… ");
-    part.append(make("button.plain", { onclick: () => fill(part, plain(text)) }, `show all (${many(text.length, "character")})`));
+    const part = make("span", {}, written(short), "… ");
+    part.append(make("button.plain", { onclick: () => fill(part, written(text)) }, `show all (${many(text.length, "character")})`));
     return part;
+  }
+
+  /** A text with the code in it set as code. */
+  function written(text) {
+    const parts = [];
+    let from = 0;
+    for (const found of text.matchAll(FENCED)) {
+      parts.push(plain(text.slice(from, found.index)), make("pre", { tabindex: 0, "aria-label": "code" }, plain(found[1].replace(/\n$/, ""))));
+      from = found.index + found[0].length;
+    }
+    return [...parts, plain(text.slice(from))];
   }
 
   function hintOf(turn, why) {
