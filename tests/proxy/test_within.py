@@ -81,6 +81,35 @@ def test_the_echo_calls_a_tool_when_it_is_told_to_on_each_wire(echo: Served) -> 
     assert block.input == {"path": "a"}
 
 
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+def test_an_echo_gives_no_id_twice_however_often_the_window_slides(echo: Served, wire: str) -> None:
+    client = openai.OpenAI(base_url=f"{echo.url}/v1", api_key="none", max_retries=0)
+    function: Any = {"name": "read", "parameters": PARAMETERS}
+    named: Any = [{"type": "function", **function}]
+    said: Any = []
+    frame = 0
+    for number in range(12):
+        said.append({"role": "user", "content": f'call read {{"path": "{number}"}}'})
+        for _ in range(2):
+            if wire == "chat":
+                told: Any = client.chat.completions.with_raw_response.create(
+                    model="gpt-5", messages=said, tools=[{"type": "function", "function": function}]
+                )
+                answer = told.parse().choices[0].message
+                said.append(answer.model_dump(exclude_none=True))
+                calls = [{"role": "tool", "tool_call_id": call.id} for call in answer.tool_calls or ()]
+                said += [{**call, "content": "a line " * 100} for call in calls]
+            else:
+                told = client.responses.with_raw_response.create(model="gpt-5", input=said, tools=named)
+                items = told.parse().output
+                said += [item.model_dump(exclude_none=True) for item in items]
+                calls = [{"call_id": item.call_id} for item in items if item.type == "function_call"]
+                said += [{"type": "function_call_output", **call, "output": "a line " * 100} for call in calls]
+            assert "x-sash-repairs" not in told.headers
+            frame = int(told.headers["x-sash-frame"])
+    assert frame > 1
+
+
 def test_responses_and_messages_are_answered_by_an_echo(echo: Served) -> None:
     client = openai.OpenAI(base_url=f"{echo.url}/v1", api_key="none", max_retries=0)
     assert client.responses.create(model="gpt-5", input=talk(2)).output_text == "And now?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -72,6 +73,14 @@ def said_back(asked: Conversation) -> tuple[list[str], ToolCalled | None]:
     return [] if called else _word.findall(_heard(last)), called
 
 
+def mark_of(asked: Conversation) -> str:
+    """The same for the same request, and another for every other: in a window that slides numbers come again."""
+    mark = blake2b(digest_size=6)
+    for message in asked.messages:
+        mark.update(b"%d:%b" % (len(message.source), message.source))
+    return mark.hexdigest()
+
+
 def _heard(message: Message) -> str:
     results = [
         part.text
@@ -87,7 +96,7 @@ def _called(message: Message, asked: Conversation) -> ToolCalled | None:
     found = _call.match(message.text) if message.role == "user" else None
     if found is None or found[1] not in {tool.name for tool in asked.tools}:
         return None
-    return ToolCalled(f"call_{len(asked.messages)}", found[1], found[2] or "{}")
+    return ToolCalled(f"call_{mark_of(asked)}", found[1], found[2] or "{}")
 
 
 def _usage(asked: Conversation, written: int, wire: str) -> Usage:

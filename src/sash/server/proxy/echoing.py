@@ -16,7 +16,7 @@ import msgspec
 from sash.counting import count_tokens
 from sash.errors import SashError
 from sash.providers import ToolCalled
-from sash.providers.echo import said_back
+from sash.providers.echo import mark_of, said_back
 from sash.server.proxy.plan import counted_as
 from sash.wire import Conversation, read
 
@@ -38,8 +38,8 @@ class Echoed(msgspec.Struct, frozen=True, kw_only=True):
     called: ToolCalled | None
     read: int
     """Tokens, as we count them ourselves: nothing is to be learned from it."""
-    number: int
-    """Messages that it was told: its answers are the same each time."""
+    mark: str
+    """In its ids, which are the same each time it is asked the same."""
     streams: bool
 
     @property
@@ -94,7 +94,7 @@ def _said(body: bytes, wire: str) -> Echoed:
         words=words,
         called=called,
         read=count_tokens(body, model=named, wire=wire).value,
-        number=len(asked.messages),
+        mark=mark_of(asked),
         streams=fields.get("stream") is True,
     )
 
@@ -124,7 +124,7 @@ def _chat(said: Echoed) -> dict[str, Any]:
 
 
 def _chat_head(said: Echoed, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-echo-{said.number}", "object": kind, "created": 0, "model": said.model}
+    return {"id": f"chatcmpl-echo-{said.mark}", "object": kind, "created": 0, "model": said.model}
 
 
 def _chat_call(called: ToolCalled) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _chat_events(said: Echoed) -> Iterator[bytes]:
 def _response(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
     done = status == "completed"
     return {
-        "id": f"resp_echo_{said.number}",
+        "id": f"resp_echo_{said.mark}",
         "object": "response",
         "created_at": 0,
         "status": status,
@@ -188,10 +188,10 @@ def _response(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
 def _item(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
     if said.called:
         call = {"call_id": said.called.id, "name": said.called.name, "arguments": said.called.arguments}
-        return {"type": "function_call", "id": f"fc_echo_{said.number}", "status": status, **call}
+        return {"type": "function_call", "id": f"fc_echo_{said.mark}", "status": status, **call}
     content = [_part(said.text)] if status == "completed" else []
     return {
-        "type": "message", "id": f"msg_echo_{said.number}", "role": "assistant", "status": status, "content": content,
+        "type": "message", "id": f"msg_echo_{said.mark}", "role": "assistant", "status": status, "content": content,
     }  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def _message(said: Echoed) -> dict[str, Any]:
 
 def _message_head(said: Echoed) -> dict[str, Any]:
     return {
-        "id": f"msg_echo_{said.number}", "type": "message", "role": "assistant", "model": said.model,
+        "id": f"msg_echo_{said.mark}", "type": "message", "role": "assistant", "model": said.model,
         "stop_sequence": None,
     }  # fmt: skip
 
