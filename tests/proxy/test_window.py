@@ -117,6 +117,19 @@ def test_what_the_provider_keeps_is_passed_on(proxy: Served, upstream: ScriptedU
     upstream.faults.clear()
 
 
+@pytest.mark.parametrize("said", [{}, {"input": None}])
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/input_tokens"])
+def test_a_prompt_that_the_provider_keeps_needs_no_input(
+    proxy: Served, upstream: ScriptedUpstream, path: str, said: dict[str, None]
+) -> None:
+    upstream.then(saying(b'{"object": "whatever"}'))
+    sent = json.dumps({"model": "gpt-5", "prompt": {"id": "pmpt_1"}, **said}).encode()
+    response = proxy.post(path, sent)
+    assert (response.status_code, response.headers["x-sash-frame"]) == (200, "upstream")
+    assert upstream.last.body == sent
+    upstream.faults.clear()
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_histories_that_would_be_refused_are_repaired_and_that_is_said(
     proxy: Served, upstream: ScriptedUpstream, wire: str

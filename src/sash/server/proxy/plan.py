@@ -25,6 +25,7 @@ class Sketch(msgspec.Struct, frozen=True, kw_only=True):
     stream: Any = None
     previous_response_id: Any = None
     conversation: Any = None
+    prompt: Any = None
     prompt_cache_key: Any = None
     session_id: Any = None
     metadata: Any = None
@@ -47,8 +48,9 @@ class Sketch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def continues_upstream(self) -> bool:
-        """Whether the provider keeps the history, so that there is none here to fit."""
-        return bool(self.previous_response_id or self.conversation)
+        """Whether the provider keeps what is said, a prompt or a history, so that there is none here to fit."""
+        stored = self.prompt and bytes(self.input) in (b"", b"null")
+        return bool(self.previous_response_id or self.conversation or stored)
 
     @property
     def answer(self) -> int:
