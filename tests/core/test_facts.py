@@ -121,12 +121,16 @@ def test_what_supersedes_a_fact_between_two_frames_changes_nothing_before_the_ne
 
 
 def test_without_room_for_facts_the_digest_tells_what_the_user_wants() -> None:
-    script = Script().user("Always say please.")
+    script = Script().user("Go.")
+    for wish in ("Always say thanks.", "Always say please.", "Never say thanks."):
+        script.assistant("ok").user(wish)
     for _ in range(30):
         script.turn(ask=30, answer=30)
     fold = fold_of(script, Policy(history_tokens=400, facts_tokens=0, summary_tokens=200))
     assert fold.standing.facts == ""
     assert '"Always say please."' in fold.digest_text()
+    assert '"Never say thanks."' in fold.digest_text()
+    assert "Always say thanks" not in fold.digest_text()
 
 
 def test_a_wish_that_has_no_room_among_the_facts_is_told_by_the_digest_and_none_twice() -> None:

@@ -57,16 +57,14 @@ def standing_of(fold: Fold) -> Standing:
     )
 
 
-def _facts(fold: Fold, room: Room) -> tuple[str, frozenset[str] | None]:
-    """The facts that have room, and what the user wants that has none there; None: facts have no room at all."""
-    if not room.tokens:
-        return "", None
+def _facts(fold: Fold, room: Room) -> tuple[str, frozenset[str]]:
+    """The facts that have room, and what the user wants that has none there."""
     facts = _out_of_sight(fold)
-    told = facts_text(facts, room)
+    told = facts_text(facts, room) if room.tokens else ""
     return told, frozenset(fact.text for fact in facts if fact.origin == "found" and line_of(fact) not in told)
 
 
-def _for_turns(fold: Fold, room: Room, visible: frozenset[str], wishes: frozenset[str] | None) -> str:
+def _for_turns(fold: Fold, room: Room, visible: frozenset[str], wishes: frozenset[str]) -> str:
     """The summary in force, and a digest of what it does not cover."""
     summary, digest, kind = fold.summary, fold.digest, fold.policy.replace
     if summary is None:
