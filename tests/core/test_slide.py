@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sash.core.frame import DigestedSteps, Shortened
-from sash.core.message import Message, Text, Thinking
+from sash.core.message import Message, Opaque, Text, Thinking
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.shorter import EXPANDED
@@ -214,6 +214,20 @@ def test_a_turn_that_bars_the_low_mark_leaves_before_the_current_one_is_told_in_
     assert numbers(fold) == [2]
     assert not fold.frame.digested
     assert fold.frame.tokens <= fold.limits.low
+
+
+def test_what_the_provider_compacted_leaves_after_all_other_turns() -> None:
+    covering = Message(role="assistant", blocks=(Opaque("compaction", b"x" * 40, covers=True),))
+    said: list[Message] = [user("long ago"), covering, *turns_of(*[100] * 12), user("now")]
+    policy = Policy(history_tokens=800, recall_tokens=0)
+    fold = fold_of(said, policy)
+    assert fold.frame.carried == (1,)
+    # A later one stands for the earlier one too.
+    grow(fold, [covering, *turns_of(*[100] * 12), user("now")])
+    assert len(fold.frame.carried) == 1
+    assert fold.frame.carried[0] > 1
+    grow(fold, [assistant(words(900)), user(words(799))])
+    assert numbers(fold)[0] == fold.frame.boundary
 
 
 def test_seeds_go_no_further_than_whole_turns() -> None:

@@ -71,6 +71,8 @@ class Opaque(msgspec.Struct, frozen=True, gc=False, tag="opaque"):
     """Id of the call it makes, when it waits for a result like a tool call."""
     closes: str = ""
     """Id of the call it answers, when it is the result of one."""
+    covers: bool = False
+    """It stands for all that was said before it, in its provider's own form."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, gc=False, tag="tool_result"):

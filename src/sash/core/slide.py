@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.frame import DigestedSteps, Frame, Reason, Shortened
 from sash.core.live import LiveMessage, LiveTurn
-from sash.core.message import Document, Image, Message, ToolResult
+from sash.core.message import Document, Image, Message, Opaque, ToolResult
 from sash.core.policy import Limits, Policy
 from sash.core.shorten import weight
 from sash.core.shown import shown
@@ -188,10 +188,10 @@ class _Ladder:
         """Turns that may leave before the ladder goes into the current turn, first to leave first."""
         policy = self.now.policy
         numbers = list(self.turns)
-        newest = set(numbers[-policy.min_turns :])
+        last = set(numbers[-policy.min_turns :]) | self._compacted()
         if policy.min_messages:
-            newest |= self._holding_newest(policy.min_messages)
-        may_leave = [number for number in self._unpinned() if number not in newest]
+            last |= self._holding_newest(policy.min_messages)
+        may_leave = [number for number in self._unpinned() if number not in last]
         if policy.order == "priority":
             return sorted(may_leave, key=lambda number: (self.now.scores.get(number, 0), -number))
         carried = self._for_their_priority(may_leave)
@@ -201,7 +201,16 @@ class _Ladder:
         kept = {self.current.number} | self.now.pinned
         if self.now.policy.keep_first and self._first() <= 1:
             kept.add(self._first())
-        return [number for number in self.turns if number not in kept]
+        last = self._compacted()
+        return sorted((number for number in self.turns if number not in kept), key=lambda number: number in last)
+
+    def _compacted(self) -> set[int]:
+        """The turn, if there is one, in which the provider itself wrote what stands for all before it."""
+        for turn in reversed(self.turns.values()):
+            for live in turn.messages():
+                if any(type(block) is Opaque and block.covers for block in live.message.blocks):
+                    return {turn.number}
+        return set()
 
     def _first(self) -> int:
         """The first turn of the window that the user started."""

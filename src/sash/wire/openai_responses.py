@@ -171,7 +171,7 @@ def _opaque(item: _Loosely, source: bytes, *, mended: bool) -> Message:
     elif item.type in _WAIT_FOR_RESULT:
         opens = item.call_id or ""
     body = json_text.mend_surrogates(source) if mended else source
-    block = Opaque(item.type, body, opens, closes)
+    block = Opaque(item.type, body, opens, closes, covers=item.type == "compaction")
     return Message(role=role, blocks=(block,), wire=NAME, source=source, edited=mended)
 
 
