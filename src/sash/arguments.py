@@ -73,7 +73,11 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, int | float) and _is_number(value) and math.isfinite(value)
 
 
 def _are_lines(value: object) -> bool:
@@ -87,6 +91,7 @@ def _are_sources(value: object) -> bool:
 TEXT = Kind("text", lambda value: isinstance(value, str))
 WHOLE = Kind("a whole number", _is_whole)
 NUMBER = Kind("a number", _is_number)
+MOMENT = Kind("a time in seconds", _is_moment)
 SWITCH = Kind("True or False", lambda value: isinstance(value, bool))
 LINES = Kind("the numbers of the first and the last line", _are_lines)
 SOURCES = Kind("a list of sash.Source", _are_sources)

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, get_args
 
 import msgspec
 
-from sash.arguments import NUMBER, SOURCES, SWITCH, TEXT, WHOLE, having, one_of, takes
+from sash.arguments import MOMENT, SOURCES, SWITCH, TEXT, WHOLE, having, one_of, takes
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame, Reason
@@ -97,7 +97,7 @@ class Thread(Reading):
 
     # What is said.
 
-    @takes(wire=TEXT, at=NUMBER, key=TEXT)
+    @takes(wire=TEXT, at=MOMENT, key=TEXT)
     def append(
         self, message_or_messages: object, *, wire: str | None = None, at: float | None = None, key: str | None = None
     ) -> Appended:
@@ -320,7 +320,7 @@ class Thread(Reading):
         anew=SWITCH,
         live=SWITCH,
         most_characters=WHOLE,
-        at=NUMBER,
+        at=MOMENT,
     )
     def summarize(
         self,
