@@ -279,13 +279,20 @@ def _clear(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
     if len(names) <= hearing.names:
         return
     fading, most = _Fading(now), hearing.most
-    worths = [fading[entry.last] * min(most, entry.times) for entry in names.values()]
-    # Nearly all names of one text are worth the same: numbers are quickly put in order, names need not be.
-    least = sorted(worths, reverse=True)[hearing.names - 1]
+    worths: list[float] = []
+    before, worth = None, 0.0
+    for entry in names.values():
+        # Nearly all names of one text share their entry.
+        if entry is not before:
+            before, worth = entry, fading[entry.last] * min(most, entry.times)
+        worths.append(worth)
+    # Numbers are quickly put in order; of names only those that are worth as much as the last that stays.
+    ranked = sorted(worths, reverse=True)
+    least = ranked[hearing.names - 1]
     level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)
-    staying = set(level[: hearing.names - sum(worth > least for worth in worths)])
+    leaving = set(level[hearing.names - ranked.index(least) :])
     for name, worth in zip([*names], worths, strict=True):
-        if worth < least or (worth == least and name not in staying):
+        if worth < least or name in leaving:
             del names[name]
 
 

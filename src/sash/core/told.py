@@ -154,30 +154,29 @@ class _Told:
     def lines(self, title: str, lines: Sequence[str], share: float, *, brief: bool = False) -> int:
         """A section of lines, the newest that fit into its part; how many those are."""
         most = min(self.left, int(self.room.tokens * share))
-        if brief and sum(map(self._cost, lines)) > most:
-            lines = [clip(line, BRIEF) for line in lines]
-        kept: list[str] = []
-        most -= self._cost(title)
-        for line in reversed(lines):
-            most -= self._cost(line)
-            if most < 0:
-                break
-            kept.append(line)
+        room = most - self._cost(title)
+        kept = self._newest(reversed(lines), room)
+        if brief and len(kept) < len(lines):
+            kept = self._newest((clip(line, BRIEF) for line in reversed(lines)), room)
         if kept:
-            self._take([title, *reversed(kept)])
+            self._take([title, *kept])
         return len(kept)
 
     def listed(self, title: str, names: Sequence[str], share: float) -> None:
         """A section of names on one line, the newest that fit."""
         most = min(self.left, int(self.room.tokens * share)) - self._cost(f"{title}:")
+        if kept := self._newest(reversed(names), most):
+            self._take([f"{title}: {', '.join(kept)}"])
+
+    def _newest(self, newest_first: Iterable[str], room: int) -> list[str]:
+        """As many of the newest as fit, in the order in which they came."""
         kept: list[str] = []
-        for name in reversed(names):
-            most -= self._cost(name)
-            if most < 0:
+        for one in newest_first:
+            room -= self._cost(one)
+            if room < 0:
                 break
-            kept.append(name)
-        if kept:
-            self._take([f"{title}: {', '.join(reversed(kept))}"])
+            kept.append(one)
+        return kept[::-1]
 
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""

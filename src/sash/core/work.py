@@ -154,6 +154,8 @@ class Answer(msgspec.Struct, frozen=True):
     called: str
     failed: bool
     length: int
+    moves: bool
+    """The shell has gone elsewhere with it."""
 
 
 Answers = dict[tuple[int, int], Answer]
@@ -183,7 +185,7 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
                         if moved:
                             # The same command means something else once the shell has gone elsewhere.
                             works = (Work("run", works[0].target, works[0].rest + moved),)
-                        if _moves.fullmatch(works[0].target):
+                        if answer.moves:
                             moved += f"\n{works[0].target}"
                     found.append(
                         Outcome(
@@ -202,11 +204,13 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
 def _answer(call: ToolCall, result: ToolResult) -> Answer:
     texts = [part.text for part in result.content if type(part) is Text]
     pictures = len(result.content) - len(texts)
+    works = works_of(call)
     return Answer(
-        works=works_of(call),
+        works=works,
         called=f"{call.name} {call.arguments}",
         failed=result.error or tells_of_failure(texts),
         length=sum(map(len, texts)) + pictures * _STUB,
+        moves=bool(works) and works[0].deed == "run" and _moves.fullmatch(works[0].target) is not None,
     )
 
 
