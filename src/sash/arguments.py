@@ -77,7 +77,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_moment(value: object) -> bool:
-    return isinstance(value, int | float) and _is_number(value) and math.isfinite(value)
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _are_lines(value: object) -> bool:

@@ -122,6 +122,18 @@ def test_what_the_model_decided_is_kept() -> None:
     assert digest.findings == [Said(2, "The root cause is a stale cache.")]
 
 
+@pytest.mark.parametrize(
+    "words",
+    "Decided: it stays|The decision stands|We'll use it|we will go with it|Going with it|I chose it|settled on it|agreed"
+    "|In conclusion|The root cause|It turns out|it turned out|the fix is|The problem was|the reason is|the bug was"
+    "|the cause was|the solution is|The answer is|Fixed by it".split("|"),
+)
+def test_each_way_to_say_what_was_found_is_heard(words: str) -> None:
+    digest = Digest()
+    digest.take([DepartedTurn(turn_of(1, user("go"), assistant(words)))])
+    assert digest.findings == [Said(1, words)]
+
+
 def test_files_are_known_by_what_was_done_to_them_in_all() -> None:
     digest = Digest()
     digest.take(

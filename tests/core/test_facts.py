@@ -6,10 +6,11 @@ import pytest
 
 from sash.core import facts as kept
 from sash.core.facts import FACTS, TITLE, Fact, Facts, bounded, facts_in, facts_text, supersedes, with_fact
+from sash.core.message import Message, Text, ToolResult
 from sash.core.policy import Policy
 from sash.core.request import assemble, new_facts
 from sash.core.told import Room
-from tests.builders import Script, assistant, fold_of, grow, result, turns_of, user, words
+from tests.builders import Call, Script, assistant, fold_of, grow, result, turns_of, user, words
 
 ENDLESS = Room(1_000_000, len)
 
@@ -131,6 +132,14 @@ def test_without_room_for_facts_the_digest_tells_what_the_user_wants() -> None:
     assert '"Always say please."' in fold.digest_text()
     assert '"Never say thanks."' in fold.digest_text()
     assert "Always say thanks" not in fold.digest_text()
+
+
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_wish_that_came_with_a_result_is_told_once_it_has_left(room: int) -> None:
+    beside = Message(role="user", blocks=(ToolResult("a", (Text("x"),)), Text("From now on never use tabs.")))
+    log = [user("go"), assistant("", Call("a")), beside, *turns_of(*[60] * 30)]
+    fold = fold_of(log, Policy(history_tokens=400, facts_tokens=room, summary_tokens=200))
+    assert "From now on never use tabs." in fold.digest_text()
 
 
 def test_a_wish_that_has_no_room_among_the_facts_is_told_by_the_digest_and_none_twice() -> None:

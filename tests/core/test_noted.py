@@ -58,6 +58,13 @@ def test_a_name_is_noted_with_its_line_and_who_said_it() -> None:
     }
 
 
+def test_a_name_has_the_line_it_stands_in_by_itself_where_there_is_one() -> None:
+    noted = lines(tool("app/models.py: 12 tables\nmodels.py: opens the port\nmy_port_2 and port_2"))
+    assert noted["models.py"] == "models.py: opens the port"
+    assert noted["port_2"] == "my_port_2 and port_2"
+    assert lines(tool("see ./src/a.py"))["src/a.py"] == "see ./src/a.py"
+
+
 def test_what_a_model_writes_to_a_file_is_noted_as_it_stands_there() -> None:
     written = assistant("", Call("a", '{"path":"src/a.py","text":"x = 1\\n\\tname_of = \\"dim_gray\\"\\n"}', "write"))
     assert lines(written)["dim_gray"] == 'name_of = "dim_gray"'

@@ -230,6 +230,21 @@ def test_what_the_provider_compacted_leaves_after_all_other_turns() -> None:
     assert numbers(fold)[0] == fold.frame.boundary
 
 
+def test_seeds_know_whole_turns_alone_whatever_the_provider_compacted() -> None:
+    covering = Message(role="assistant", blocks=(Opaque("compaction", b"x" * 40, covers=True),))
+    said: list[Message] = [user("long ago"), covering, assistant(words(900)), *turns_of(*[100] * 12), user("now")]
+    assert 1 not in fold_of(said, Policy.sliding(1_000)).turns
+
+
+def test_turns_leave_as_late_as_ever_where_the_low_mark_is_out_of_reach_without_them_too() -> None:
+    said: list[Message] = [user(words(1_500)), *turns_of(20, 20), user("now")]
+    for number in range(12):
+        said += [assistant(words(60), Call(f"c{number}")), result(f"c{number}", words(60))]
+    fold = fold_of(said, Policy(history_tokens=2_500, keep_first=True))
+    assert fold.frame.number
+    assert numbers(fold) == [1, 3, 4]
+
+
 def test_seeds_go_no_further_than_whole_turns() -> None:
     fold = fold_of(
         [*turns_of(300), user("go"), assistant("", Call("a")), result("a", words(2_000))], Policy.threshold(1_000)

@@ -157,7 +157,7 @@ class Digest(msgspec.Struct):
 
     def _turn_left(self, turn: LiveTurn, *, told: bool) -> None:
         """A turn is over; where so many come after it that its line would be gone in the end, none is written."""
-        said = [live.message for live in (*turn.opening, *(live for step in turn.steps for live in step))]
+        said = [live.message for live in turn.all_messages()]
         if turn.number == 1 or _no_task.match(self.task):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
         if told:
@@ -259,7 +259,7 @@ def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:
     return clip(last, OUTCOME)
 
 
-_no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration\b")
+_no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration of how\b")
 """Setting up the program is no task, and neither is what shows how tasks are done: the next request is."""
 _error = re.compile(r"error|exception|fail|fatal|denied|not found|no such|cannot|panic", re.IGNORECASE)
 

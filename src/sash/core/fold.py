@@ -9,7 +9,7 @@ the log is; a slide costs what is in the window.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -167,7 +167,7 @@ class Fold(InWindow):
         twin.past, twin.system, twin.kept_apart = self.past.copy(), self.system[:], self.kept_apart.copy()
         if self.resting is None:
             twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
-        twin.short = self.short.since(0)
+        twin.short = self.short.copy()
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
         return twin
@@ -339,19 +339,12 @@ class Fold(InWindow):
             count=self._count,
             at=self.placing.length,
             pinned=self.pinned,
-            superseded=self._superseded(turns) if self.limits.shorten_over else frozenset(),
+            superseded=superseded(turns, self._answers) if self.limits.shorten_over else frozenset(),
             scores=scores,
             factor=self.factor,
             low=low,
             body_over=too_many_bytes(self),
         )
-
-    def _superseded(self, turns: Sequence[LiveTurn]) -> frozenset[tuple[int, int]]:
-        stale = superseded(turns, self._answers)
-        first = min((turn.first().position for turn in turns), default=self.placing.length)
-        self._answers = {place: answer for place, answer in self._answers.items() if place[0] >= first}
-        self.short = self.short.since(first)
-        return stale
 
     @property
     def standing(self) -> Standing:
@@ -433,7 +426,14 @@ class Fold(InWindow):
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
         self.suspended = False
+        self._forget()
         return self.frame
+
+    def _forget(self) -> None:
+        """What is known of messages that have left is not needed any more."""
+        here = {live.position for turn in self.turns.values() for live in turn.all_messages()}
+        self._answers = {place: answer for place, answer in self._answers.items() if place[0] in here}
+        self.short = self.short.of(here)
 
     def _remember_shortened(self, before: Frame) -> None:
         """What this frame is the first to show in part, and what was shortened on entry since the one before it."""

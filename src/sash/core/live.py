@@ -71,6 +71,12 @@ class LiveTurn(msgspec.Struct):
         for step in self.steps[self.digested :]:
             yield from step
 
+    def all_messages(self) -> Iterator[LiveMessage]:
+        """All its messages, also those of steps for which a digest stands."""
+        yield from self.opening
+        for step in self.steps:
+            yield from step
+
     def __len__(self) -> int:
         return len(self.opening) + sum(map(len, self.steps))
 

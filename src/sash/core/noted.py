@@ -245,6 +245,8 @@ class Noting:
 
 
 _VOICES: tuple[Voice, ...] = get_args(Voice)
+_IN_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./~@-")
+"""Before one of these no name begins."""
 
 
 def _ends(text: str) -> str:
@@ -258,7 +260,7 @@ def _take_lines(names: dict[str, Noted], texts: dict[str, str]) -> None:
         entry = names.get(name)
         if entry is None:
             continue
-        at = text.find(name)
+        at = _place_of(name, text)
         if text is not before or not start <= at < end:
             before, start, end = text, text.rfind("\n", 0, at) + 1, text.find("\n", at)
             end = end if end >= 0 else len(text)
@@ -267,6 +269,17 @@ def _take_lines(names: dict[str, Noted], texts: dict[str, str]) -> None:
         line = whole or _line_around(name, text[start:end], at - start)
         names[name] = Noted(line, entry.source, entry.turn, entry.last, entry.times)
     texts.clear()
+
+
+def _place_of(name: str, text: str) -> int:
+    """Where a name first stands in a text by itself, and not in a longer one."""
+    first = at = text.find(name)
+    while at >= 0:
+        after = text[at + len(name) : at + len(name) + 1]
+        if text[at - 1 : at] not in _IN_NAMES and not after.isalnum() and after != "_":
+            return at
+        at = text.find(name, at + 1)
+    return first
 
 
 def _clear_many(names: dict[str, Noted], hearing: Hearing, now: int) -> None:

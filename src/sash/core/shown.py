@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from sash.core.frame import Shortened, handle_of
 from sash.core.live import LiveMessage
@@ -44,9 +44,13 @@ class ShortForms:
             made = self._made[key] = in_short(live, place, keep)
         return made
 
-    def since(self, position: int) -> ShortForms:
-        """Those of messages from this position on."""
-        return ShortForms((key, block) for key, block in self._made.items() if key[0] >= position)
+    def of(self, positions: Container[int]) -> ShortForms:
+        """Those of the messages at these positions."""
+        return ShortForms((key, block) for key, block in self._made.items() if key[0] in positions)
+
+    def copy(self) -> ShortForms:
+        """All of them, in a window that goes on by itself."""
+        return ShortForms(self._made.items())
 
 
 def shown(

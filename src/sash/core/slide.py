@@ -89,6 +89,8 @@ class _Ladder:
         self.digested = {turn.number: turn.digested for turn in turns if turn.digested}
         self.evicted: list[int] = []
         self.plain = self._plain()
+        self._last = self._compacted() if situation.limits.step_digest else frozenset()
+        """Turns that leave after all others. Seeds know whole turns alone, the oldest first."""
         self._measured: dict[tuple[int, int, int], tuple[int, int]] = {}
         # The marks count what the provider counts.
         self.low = int((situation.limits.low if situation.low is None else situation.low) / situation.factor)
@@ -188,7 +190,7 @@ class _Ladder:
         """Turns that may leave before the ladder goes into the current turn, first to leave first."""
         policy = self.now.policy
         numbers = list(self.turns)
-        last = set(numbers[-policy.min_turns :]) | self._compacted()
+        last = {*numbers[-policy.min_turns :], *self._last}
         if policy.min_messages:
             last |= self._holding_newest(policy.min_messages)
         may_leave = [number for number in self._unpinned() if number not in last]
@@ -201,16 +203,16 @@ class _Ladder:
         kept = {self.current.number} | self.now.pinned
         if self.now.policy.keep_first and self._first() <= 1:
             kept.add(self._first())
-        last = self._compacted()
-        return sorted((number for number in self.turns if number not in kept), key=lambda number: number in last)
+        unpinned = [number for number in self.turns if number not in kept]
+        return sorted(unpinned, key=self._last.__contains__)
 
-    def _compacted(self) -> set[int]:
+    def _compacted(self) -> frozenset[int]:
         """The turn, if there is one, in which the provider itself wrote what stands for all before it."""
         for turn in reversed(self.turns.values()):
             for live in turn.messages():
                 if any(type(block) is Opaque and block.covers for block in live.message.blocks):
-                    return {turn.number}
-        return set()
+                    return frozenset({turn.number})
+        return frozenset()
 
     def _first(self) -> int:
         """The first turn of the window that the user started."""
@@ -257,9 +259,14 @@ class _Ladder:
         """
         Turns that were to leave last leave now, where what stands beside the current turn is over the low mark.
 
-        Else only the current turn could give way, a few steps at a time, with a slide at every other request.
+        Else only the current turn could give way, a few steps at a time, with a slide at every other request. Where
+        it would be over the low mark without them too, they leave as late as ever.
         """
-        for number in self._unpinned():
+        leaving = [number for number in self._unpinned() if number not in self.evicted]
+        beside = self.total - self.sizes[self.current.number]
+        if beside - sum(self.sizes[number] for number in leaving) > self.low:
+            return
+        for number in leaving:
             if self.total - self.sizes[self.current.number] <= self.low:
                 return
             self._evict([number], self.low)

@@ -41,38 +41,40 @@ def standing_of(fold: Fold) -> Standing:
 
     room = Room(limits.step_digest, count)
     visible = _visible(fold) if digest.noted and kind == "digest" else frozenset()
-    facts, wishes = _facts(fold, Room(limits.facts, count))
+    facts, settled = _facts(fold, Room(limits.facts, count))
     alone = kind == "digest" and not digest.turns
     steps: dict[int, str] = {}
     for turn in reversed([turn.number for turn in fold.turns.values() if turn.digested]):
         # Who wants no step digest wants none from the summary's room either.
         most = room.tokens + (limits.summary if alone and room.fits(STEPS_LEFT) else 0)
-        steps[turn] = step_text(digest, turn, Room(most, count), alone=alone, visible=visible, wishes=wishes)
+        steps[turn] = step_text(digest, turn, Room(most, count), alone=alone, visible=visible, settled=settled)
         room, alone = Room(max(0, room.tokens - count(steps[turn])), count), False
     most = limits.summary + (room.tokens if kind == "digest" else 0)
     return Standing(
-        digest=_for_turns(fold, Room(most, count), visible, wishes),
+        digest=_for_turns(fold, Room(most, count), visible, settled),
         steps=steps,
         facts=facts,
     )
 
 
 def _facts(fold: Fold, room: Room) -> tuple[str, frozenset[str]]:
-    """The facts that have room, and what the user wants that has none there."""
+    """The facts that have room, and what the user wanted that stands there, is in sight, or was taken back."""
     facts = _out_of_sight(fold)
     told = facts_text(facts, room) if room.tokens else ""
-    return told, frozenset(fact.text for fact in facts if fact.origin == "found" and line_of(fact) not in told)
+    untold = {fact.text for fact in facts if line_of(fact) not in told}
+    known = (fact.text for fact in fold.facts if fact.seq <= fold.frame.at)
+    return told, frozenset(known) - untold
 
 
-def _for_turns(fold: Fold, room: Room, visible: frozenset[str], wishes: frozenset[str]) -> str:
+def _for_turns(fold: Fold, room: Room, visible: frozenset[str], settled: frozenset[str]) -> str:
     """The summary in force, and a digest of what it does not cover."""
     summary, digest, kind = fold.summary, fold.digest, fold.policy.replace
     if summary is None:
-        return digest_text(digest, kind, room, visible=visible, wishes=wishes)
+        return digest_text(digest, kind, room, visible=visible, settled=settled)
     told = summary.told()
     left = Room(room.tokens - room.count(told), room.count)
     rest, shown_too = digest.since(summary.end), visible | words_in([summary.whole])
-    text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, wishes=wishes)
+    text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, settled=settled)
     return "\n\n".join(part for part in (told, text) if part)
 
 

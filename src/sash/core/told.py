@@ -53,12 +53,13 @@ def digest_text(
     *,
     visible: frozenset[str] = frozenset(),
     beside_summary: bool = False,
-    wishes: frozenset[str] | None = None,
+    settled: frozenset[str] = frozenset(),
 ) -> str:
     """
     What stands for the turns that left, as much of it as fits.
 
-    `visible` are names that the window still shows; of what the user wants `wishes` stand nowhere else, None: all.
+    `visible` are names that the window still shows; what the user wants is `settled` where it stands among the
+    facts, or was taken back.
     """
     if kind == "nothing":
         return ""
@@ -72,7 +73,7 @@ def digest_text(
         return ""
     told = _Told(TURNS_LEFT if digest.turns or beside_summary else RESULTS_SHORTENED, room)
     told.task(digest.task)
-    told.sections(digest, visible, wishes=wishes)
+    told.sections(digest, visible, settled=settled)
     kept = told.lines("Turns that left:", digest.turns, TURN_SHARE, brief=True)
     told.names(digest, visible)
     # Where names leave room, as among people talking, more turns are told of.
@@ -88,7 +89,7 @@ def step_text(
     *,
     alone: bool = False,
     visible: frozenset[str] = frozenset(),
-    wishes: frozenset[str] | None = None,
+    settled: frozenset[str] = frozenset(),
 ) -> str:
     """What stands for the steps of a live turn that left; `alone` when no turn has left, and it tells everything."""
     lines = digest.steps.get(turn, [])
@@ -97,7 +98,7 @@ def step_text(
     if not alone:
         return _newest(STEPS_LEFT, lines, room)
     told = _Told(STEPS_LEFT, room)
-    told.sections(digest, visible, wishes=wishes)
+    told.sections(digest, visible, settled=settled)
     told.lines("Steps that left:", lines, STEP_SHARE, brief=True)
     told.names(digest, visible)
     return told.text()
@@ -129,10 +130,10 @@ class _Told:
                 self._take([line])
                 return
 
-    def sections(self, digest: Digest, visible: frozenset[str], *, wishes: frozenset[str] | None) -> None:
+    def sections(self, digest: Digest, visible: frozenset[str], *, settled: frozenset[str]) -> None:
         """All but turns, steps and names."""
         wanted = [(one.turn, " ".join(one.words.split())) for one in _last_of_each(digest.wishes)]
-        said = [f"- turn {turn}: {quoted(words)}" for turn, words in wanted if wishes is None or words in wishes]
+        said = [f"- turn {turn}: {quoted(words)}" for turn, words in wanted if words not in settled]
         self.lines("What the user wants from here on, in their own words:", said, WISH_SHARE)
         findings = [f"- turn {said.turn}: {said.words}" for said in _last_of_each(digest.findings)]
         self.lines("The model decided or found:", findings, FINDING_SHARE)
@@ -155,9 +156,9 @@ class _Told:
         """A section of lines, the newest that fit into its part; how many those are."""
         most = min(self.left, int(self.room.tokens * share))
         room = most - self._cost(title)
-        kept = self._newest(reversed(lines), room)
+        kept = self._fitting(reversed(lines), room)
         if brief and len(kept) < len(lines):
-            kept = self._newest((clip(line, BRIEF) for line in reversed(lines)), room)
+            kept = self._fitting((clip(line, BRIEF) for line in reversed(lines)), room)
         if kept:
             self._take([title, *kept])
         return len(kept)
@@ -165,10 +166,10 @@ class _Told:
     def listed(self, title: str, names: Sequence[str], share: float) -> None:
         """A section of names on one line, the newest that fit."""
         most = min(self.left, int(self.room.tokens * share)) - self._cost(f"{title}:")
-        if kept := self._newest(reversed(names), most):
+        if kept := self._fitting(reversed(names), most):
             self._take([f"{title}: {', '.join(kept)}"])
 
-    def _newest(self, newest_first: Iterable[str], room: int) -> list[str]:
+    def _fitting(self, newest_first: Iterable[str], room: int) -> list[str]:
         """As many of the newest as fit, in the order in which they came."""
         kept: list[str] = []
         for one in newest_first:
@@ -193,8 +194,9 @@ class _Told:
         title = "Lines that left, with names that may be needed (quoted):"
         most = int(self.left * LINE_SHARE) - self._cost(title)
         groups: dict[tuple[int, str], list[tuple[int, str]]] = {}
+        quotes: set[str] = set()
         for name, entry in wanted:
-            if name in told or not (said := entry.quotable):
+            if name in told or not (said := entry.quotable) or said in quotes:
                 continue
             place, line = (entry.noted.turn, entry.noted.source), f"> {said}"
             cost = self._cost(line) + (0 if place in groups else self._cost(_source(*place)))
@@ -204,7 +206,8 @@ class _Told:
                 continue
             most -= cost
             groups.setdefault(place, []).append((entry.last, line))
-            told.update(names_in(said))
+            quotes.add(said)
+            told.update((name, *names_in(said)))
         lines = [
             line for place in sorted(groups) for line in (_source(*place), *(said for _, said in sorted(groups[place])))
         ]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sash.core.live import LiveMessage, LiveTurn
+from sash.core.live import LiveTurn
 from sash.core.message import Text, ToolCall, ToolResult
 
 Deed = Literal["read", "edit", "write", "run"]
@@ -171,7 +171,7 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
     for turn in turns:
         number = turn.number
         gone = {live.position for step in turn.steps[: turn.digested] for live in step}
-        for live in _all_messages(turn):
+        for live in turn.all_messages():
             position = live.position
             for place, block in enumerate(live.message.blocks):
                 if type(block) is ToolCall:
@@ -212,12 +212,6 @@ def _answer(call: ToolCall, result: ToolResult) -> Answer:
         length=sum(map(len, texts)) + pictures * _STUB,
         moves=bool(works) and works[0].deed == "run" and _moves.fullmatch(works[0].target) is not None,
     )
-
-
-def _all_messages(turn: LiveTurn) -> Iterator[LiveMessage]:
-    yield from turn.opening
-    for step in turn.steps:
-        yield from step
 
 
 _error = re.compile(r"\s*(?:\[?error\b|traceback \(most recent call|fatal:|exception\b)", re.IGNORECASE)

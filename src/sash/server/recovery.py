@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,15 @@ class Recovery:
 
     def recover(self) -> int:
         """Interrupt what nobody runs any more. How many turns that were."""
-        return sum(self._is_left(run) and self.settle(run.tenant, run.id) for run in self._backend.store.open_runs())
+        return sum(self._is_left(run) and self._settled(run) for run in self._backend.store.open_runs())
+
+    def _settled(self, run: RunRow) -> bool:
+        """One that cannot be settled now is no reason to leave the others, or not to start."""
+        try:
+            return self.settle(run.tenant, run.id)
+        except SashError as error:
+            say("a lost turn was not ended", level=30, turn=run.id, error=type(error).__name__)
+            return False
 
     def settle(self, tenant: str, run: str) -> bool:
         """Whether a turn is over, by now or because nobody runs it any more."""
@@ -65,15 +74,22 @@ class Recovery:
         except LeaseLost:
             # Another process was faster.
             return False
-        events = store.run_events(run.tenant, run.id, limit=100_000)
-        if not run.internal:
-            self._keep(run, events)
-        last = told("turn_completed", status="interrupted", stop_reason="interrupted")
-        end = RunEnd(status="interrupted", stop="interrupted")
-        store.write_run(run.tenant, run.id, run.owner, [last], lease_seconds=LEASE_SECONDS, end=end)
+        try:
+            if not run.internal:
+                self._keep(run, store.run_events(run.tenant, run.id, limit=100_000))
+        finally:
+            # Whatever became of what was said, the thread is free again.
+            self._end(run)
         say("turn interrupted", turn=run.id, owner=run.owner)
         self._backend.metrics.turns.add("interrupted")
         return True
+
+    def _end(self, run: RunRow) -> None:
+        last = told("turn_completed", status="interrupted", stop_reason="interrupted")
+        end = RunEnd(status="interrupted", stop="interrupted")
+        # Its thread may have been deleted meanwhile, or somebody took us for dead: then it is over all the same.
+        with suppress(LeaseLost):
+            self._backend.store.write_run(run.tenant, run.id, run.owner, [last], lease_seconds=LEASE_SECONDS, end=end)
 
     def _keep(self, run: RunRow, events: list[RunEvent]) -> None:
         """Store what was half said in its own turn; where that is over, it is told in the turn's events only."""

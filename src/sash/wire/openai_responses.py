@@ -86,13 +86,16 @@ def _without_id(message: Message) -> Message:
     return msgspec.structs.replace(message, source=json_text.object_of(kept))
 
 
+_COVER = ("compaction", "compaction_summary")
+"""Items that stand for all that was said before them; Codex writes the second name too."""
+
 RULES = Rules(
     joins_runs=True,
     results_anywhere=True,
     custom_results=True,
     refuses_empty_user=True,
     thinking_leads=True,
-    unseen=frozenset({"item_reference", "compaction"}),
+    unseen=frozenset({"item_reference", *_COVER}),
     item_id=_item_id,
     without_id=_without_id,
 )
@@ -171,7 +174,7 @@ def _opaque(item: _Loosely, source: bytes, *, mended: bool) -> Message:
     elif item.type in _WAIT_FOR_RESULT:
         opens = item.call_id or ""
     body = json_text.mend_surrogates(source) if mended else source
-    block = Opaque(item.type, body, opens, closes, covers=item.type == "compaction")
+    block = Opaque(item.type, body, opens, closes, covers=item.type in _COVER)
     return Message(role=role, blocks=(block,), wire=NAME, source=source, edited=mended)
 
 
