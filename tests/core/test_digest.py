@@ -124,9 +124,9 @@ def test_what_the_model_decided_is_kept() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    "Decided: it stays|The decision stands|We'll use it|we will go with it|Going with it|I chose it|settled on it|agreed"
-    "|In conclusion|The root cause|It turns out|it turned out|the fix is|The problem was|the reason is|the bug was"
-    "|the cause was|the solution is|The answer is|Fixed by it".split("|"),
+    "Decided: it stays|The decision stands|We'll use it|we will go with it|Going with it|I chose it|settled on it"
+    "|agreed|In conclusion|The root cause|It turns out|it turned out|the fix is|The problem was|the reason is"
+    "|the bug was|the cause was|the solution is|The answer is|Fixed by it".split("|"),
 )
 def test_each_way_to_say_what_was_found_is_heard(words: str) -> None:
     digest = Digest()
