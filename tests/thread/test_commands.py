@@ -156,6 +156,28 @@ def test_an_undone_slide_brings_the_turns_back_until_the_window_is_full() -> Non
     assert thread.verify().ok
 
 
+def test_each_undone_slide_brings_back_what_left_with_it_however_much_was_said_since() -> None:
+    thread = opened()
+    talk(thread, 24)
+    slides = [frame.number for frame in thread.frames() if frame.reason in ("high mark", "between turns")]
+    assert len(slides) > 2
+    taken = thread.window.fold.tokens
+    for _ in slides:
+        boundary = thread.window.frame.boundary
+        frame = thread.undo()
+        assert (frame.tokens_before, frame.tokens) == (taken, thread.window.fold.tokens)
+        assert frame.boundary < boundary
+        assert frame.tokens > taken
+        taken = frame.tokens
+    assert taken > thread.window.fold.limits.high
+    thread.mark("here")
+    assert thread.rewind().tokens == taken
+    assert thread.pin(3) is None
+    talk(thread, 2)
+    assert numbers(thread, "evicted") == []
+    assert thread.verify().ok
+
+
 def test_undo_goes_further_back_each_time_and_says_when_nothing_is_left() -> None:
     thread = opened()
     talk(thread, 4)

@@ -323,6 +323,9 @@ class Fold(InWindow):
         if reason in ("window", "overflow") and low is not None:
             # A request that would be refused: what may stay above the low mark elsewhere may not here.
             limits = msgspec.structs.replace(limits, high=min(limits.high, low))
+        elif low == EVERYTHING and (reason == "undo" or self.suspended):
+            # What came back stays above the high mark until the window itself forces a slide.
+            limits = msgspec.structs.replace(limits, high=max(limits.high, limits.hard - limits.fixed))
         return plan_slide(self.frame, list(self.turns.values()), self._situation(limits, low), reason=reason)
 
     def _situation(self, limits: Limits, low: int | None) -> Situation:
@@ -489,12 +492,13 @@ class Fold(InWindow):
             return None
         self._settle()
         self.turns = dict(sorted([*self.turns.items(), (turn.number, turn)]))
+        before = self.tokens
         self.tokens += turn.tokens
         self.body += turn.body
         self.past.evicted = [gone for gone in self.past.evicted if gone.number != turn.number]
         carried = tuple(sorted({*self.frame.carried, turn.number}))
         self.frame = msgspec.structs.replace(self.frame, carried=carried)
-        return self.reframe("pin")
+        return self.reframe("pin", before=before)
 
     def unpin(self, number: int) -> Frame | None:
         """Lets a turn leave; one that stands before the boundary leaves at once."""
@@ -515,12 +519,18 @@ class Fold(InWindow):
         return self.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
 
     def reframe(
-        self, reason: Reason, *, number: int | None = None, rewound: tuple[tuple[int, int], ...] | None = None
+        self,
+        reason: Reason,
+        *,
+        number: int | None = None,
+        rewound: tuple[tuple[int, int], ...] | None = None,
+        before: int = 0,
     ) -> Frame:
         """
         A new frame for a head that a command has changed, under the next number or a given one.
 
-        What was signed was bound to the head that is gone, so it goes without its thinking.
+        What was signed was bound to the head that is gone, so it goes without its thinking. `before` is what history
+        took before the command, where nothing here knows that any more.
         """
         if number is not None:
             self.frame = msgspec.structs.replace(self.frame, number=number - 1)
@@ -529,8 +539,16 @@ class Fold(InWindow):
         if self.placing.calls_open:
             self._due = self._due or (reason, EVERYTHING)
         elif (planned := self.plan(reason, low=EVERYTHING)) is not None:
-            return self.make(planned)
-        self._stand(self._reframed(reason, self.frame.number + 1))
+            if before:
+                frame = msgspec.structs.replace(planned.frame, tokens_before=before)
+                planned = msgspec.structs.replace(planned, frame=frame)
+            suspended = self.suspended
+            self.make(planned)
+            # The user still wants more in the window than the marks do.
+            self.suspended = suspended
+            return self.frame
+        frame = self._reframed(reason, self.frame.number + 1)
+        self._stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
         return self.frame
 
     def _reframed(self, reason: Reason, number: int) -> Frame:

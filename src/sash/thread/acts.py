@@ -97,6 +97,8 @@ class Rewound(msgspec.Struct, frozen=True, kw_only=True):
     """The highest number that a turn has had: numbers are never given again."""
     frame: int
     """Number of the frame that this makes."""
+    before: int = 0
+    """What history took until then."""
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +107,8 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     undoes: int
     frame: int
     """Number of the frame that this makes."""
+    before: int = 0
+    """What history took until then."""
 
 
 class Redacted(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ def rewound(replay: Replay, seq: int, tail: Tail, label: str | None) -> Draft:
         mark=marks[-1].seq,
         taken=replay.window.fold.placing.taken,
         frame=replay.window.frame.number + 1,
+        before=replay.window.fold.tokens,
     )
     return tail.refolded(event_of("rewind", act, seq=seq + 1))
 

@@ -93,7 +93,8 @@ class Replay:
             case "overflow":
                 return self._refused(act_of(event, Overflowed), held=undone or edits.out(event.seq))
             case "undo":
-                frame = fold.reframe("undo", number=act_of(event, Undone).frame, rewound=gaps)
+                undo = act_of(event, Undone)
+                frame = fold.reframe("undo", number=undo.frame, rewound=gaps, before=undo.before)
                 fold.suspended = True
                 return frame
             case "redact":
@@ -106,7 +107,7 @@ class Replay:
             case "rewind":
                 act = act_of(event, Rewound)
                 fold.placing.taken = act.taken
-                return fold.reframe("rewind", number=act.frame, rewound=gaps)
+                return fold.reframe("rewind", number=act.frame, rewound=gaps, before=act.before)
             case "compact":
                 return fold.compact(act_of(event, Compacted).reason)
             case "pin":

@@ -11,7 +11,8 @@ from sash.thread.tail import Draft, Tail
 
 def undone(replay: Replay, seq: int, tail: Tail, name: str) -> Draft:
     """What led to the newest frame that is still in force is in force no more."""
-    act = Undone(undoes=_newest(tail, seq, name), frame=replay.window.frame.number + 1)
+    window = replay.window
+    act = Undone(undoes=_newest(tail, seq, name), frame=window.frame.number + 1, before=window.fold.tokens)
     return tail.refolded(event_of("undo", act, seq=seq + 1))
 
 
