@@ -58,6 +58,8 @@ def test_every_command_of_the_table_can_be_asked_for_help(name: str, capsys: pyt
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fly"]) == 2
     assert "No such command 'fly'" in capsys.readouterr().err
+    assert main(["shwo"]) == 2
+    assert "Did you mean 'show'?" in capsys.readouterr().err
 
 
 def test_a_command_that_ends_well_ends_with_0(act: Act, capsys: pytest.CaptureFixture[str]) -> None:

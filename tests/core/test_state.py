@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sash.core.commands import pin
 from sash.core.fold import Fold
 from sash.core.policy import Policy
 from sash.core.state import FoldState
@@ -30,7 +31,7 @@ def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
     script = Script().user("one").assistant("1").user("two").assistant("2").user("three").assistant("3")
     again = resumed(fold_of(script), script)
     twin = again.copy()
-    twin.pin(twin.turns[1])
+    pin(twin, twin.turns[1])
     twin.turns[3].title = "another"
     assert again.turns[3].title != "another"
     assert again.state() == fold_of(script).state()

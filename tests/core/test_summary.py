@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sash.core.commands import compact
 from sash.core.explain import explain
 from sash.core.fold import Fold
 from sash.core.policy import Policy
@@ -71,13 +72,13 @@ def test_a_slide_takes_no_summary_of_turns_that_are_still_live() -> None:
 
 def test_the_users_command_takes_a_summary_that_waits_and_makes_a_frame_for_it() -> None:
     fold = fold_of(turns_of(*[300] * 6), SMALL)
-    while fold.compact() is not None:
+    while compact(fold) is not None:
         pass
     fold.offer(summary(50, fold.frame.boundary))
-    frame = fold.compact()
+    frame = compact(fold)
     assert frame is not None
     assert (frame.summary, frame.reason) == (50, "compact")
-    assert fold.compact() is None
+    assert compact(fold) is None
     fold.offer(summary(60, fold.frame.boundary, by="user", parent=50))
     assert fold.reframe("summary").summary == 60
 
@@ -152,7 +153,7 @@ def test_a_flat_prompt_shows_the_summary() -> None:
 def test_a_flat_prompt_has_a_summary_of_turns_that_it_still_shows() -> None:
     fold = fold_of(Script().turn().turn().turn(), Policy.recent(turns=5))
     fold.offer(summary(50, 3))
-    frame = fold.compact()
+    frame = compact(fold)
     assert frame is not None
     assert (frame.summary, frame.boundary, frame.reason) == (50, 0, "compact")
     assert len(fold.turns) == 3
@@ -161,7 +162,7 @@ def test_a_flat_prompt_has_a_summary_of_turns_that_it_still_shows() -> None:
 def test_an_explanation_tells_of_generations_and_of_what_was_lost() -> None:
     fold = fold_of(turns_of(*[300] * 6), SMALL)
     fold.offer(summary(50, fold.frame.boundary, generation=3, removed=2, lines=1))
-    fold.compact()
+    compact(fold)
     fold.offer(summary(60, fold.frame.boundary, parent=50, lost=("a.py",)))
     told = explain(fold).summaries
     assert [(one.revision, one.in_force, one.generation, one.removed, one.lost) for one in told] == [

@@ -8,6 +8,7 @@ from typing import IO, Any
 import click
 import msgspec
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
@@ -108,7 +109,8 @@ def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Pat
 
 def _sentence(told: FittedSession) -> str:
     turns = len(told.turns_in) + len(told.turns_out)
-    left = f"{len(told.turns_out)} of {turns} turns left out" if told.turns_out else f"all {turns} turns"
-    cut = f", {len(told.shortened)} results shortened" if told.shortened else ""
-    mended = f", {len(told.repairs)} repairs" if told.repairs else ""
+    all_of_it = "its one turn" if turns == 1 else f"all {turns} turns"
+    left = f"{len(told.turns_out)} of {turns} turns left out" if told.turns_out else all_of_it
+    cut = f", {amount(len(told.shortened), 'result')} shortened" if told.shortened else ""
+    mended = f", {amount(len(told.repairs), 'repair')}" if told.repairs else ""
     return f"{told.before} said, {told.tokens} sent: {left}{cut}{mended}"

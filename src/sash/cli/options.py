@@ -47,7 +47,7 @@ def from_settings(*names: str) -> Callable[[Command], Command]:
 def _option(setting: Setting) -> Callable[[Command], Command]:
     short = {"model": ("-m",)}.get(setting.name, ())
     kind = click.Choice(setting.choices) if setting.choices else str
-    metavar = None if setting.choices else {"number": "N", "share": "SHARE"}.get(setting.kind, "TEXT")
+    metavar = None if setting.choices else {"number": "N", "port": "N", "share": "SHARE"}.get(setting.kind, "TEXT")
     if setting.kind == "switch":
         flag = setting.flag
         return click.option(f"{flag}/--no-{flag[2:]}", setting.name, default=None, help=setting.help)

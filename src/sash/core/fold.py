@@ -391,7 +391,7 @@ class Fold(InWindow):
             self._recalled = recalled_for(self, *self._input, self.memory)
         return self._recalled
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """What is recalled for an input never depends on what leaves, or changes, after it."""
         self._final = self.recalled() is not None
 
@@ -456,9 +456,9 @@ class Fold(InWindow):
 
     def _stand(self, frame: Frame) -> None:
         """The frame is in force, with the newest summary of turns that have all left by then."""
-        found = self._standing_summary(frame.boundary)
+        found = self.standing_summary(frame.boundary)
         if self._input is not None and self._input[1] < frame.at - 1:
-            self._settle()
+            self.settle()
         self._standing = None
         self.kept_apart.bound()
         self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
@@ -466,57 +466,9 @@ class Fold(InWindow):
         self.beyond = 0.0
         self.past.frames.append(self.frame)
 
-    def _standing_summary(self, boundary: int) -> Summary | None:
+    def standing_summary(self, boundary: int) -> Summary | None:
         """A flat prompt has its summary beside its recent turns, whether or not those have left (seed 004)."""
         return newest_within(self.summaries, None if self.policy.flat else boundary)
-
-    # What commands do.
-
-    def compact(self, reason: Reason = "compact") -> Frame | None:
-        """Slides on command, the user's or the provider's: to the low mark, or by as much where it is below that."""
-        self.suspended = False
-        frame = self.slide(reason, low=self.compact_mark())
-        if frame is None and self._standing_summary(self.frame.boundary) != self.summary:
-            # A summary that waits is reason enough, where it is the user's own command.
-            return self.reframe(reason)
-        return frame
-
-    def compact_mark(self) -> int:
-        """How far a command to compact goes down."""
-        return min(self.limits.low, int(self.tokens * self.factor * self.policy.keep_share))
-
-    def pin(self, turn: LiveTurn) -> Frame | None:
-        """Keeps a turn from leaving; one that had left comes back, and that is a frame."""
-        self.pinned |= {turn.number}
-        if turn.number in self.turns:
-            return None
-        self._settle()
-        self.turns = dict(sorted([*self.turns.items(), (turn.number, turn)]))
-        before = self.tokens
-        self.tokens += turn.tokens
-        self.body += turn.body
-        self.past.evicted = [gone for gone in self.past.evicted if gone.number != turn.number]
-        carried = tuple(sorted({*self.frame.carried, turn.number}))
-        self.frame = msgspec.structs.replace(self.frame, carried=carried)
-        return self.reframe("pin", before=before)
-
-    def unpin(self, number: int) -> Frame | None:
-        """Lets a turn leave; one that stands before the boundary leaves at once."""
-        self.pinned -= {number}
-        if number not in self.turns or number >= self.frame.boundary:
-            return None
-        turn = self.turns[number]
-        positions = {live.position for live in turn.messages()}
-        frame = msgspec.structs.replace(
-            self._reframed("unpin", self.frame.number + 1),
-            carried=tuple(kept for kept in self.frame.carried if kept != number),
-            shortened=tuple(short for short in self.frame.shortened if short.message not in positions),
-            digested=tuple(steps for steps in self.frame.digested if steps.turn != number),
-            tokens=self.tokens - turn.tokens,
-        )
-        tokens = {kept: turn.tokens for kept, turn in self.turns.items() if kept != number}
-        bodies = {kept: turn.body for kept, turn in self.turns.items() if kept != number}
-        return self.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
 
     def reframe(
         self,
@@ -547,11 +499,12 @@ class Fold(InWindow):
             # The user still wants more in the window than the marks do.
             self.suspended = suspended
             return self.frame
-        frame = self._reframed(reason, self.frame.number + 1)
+        frame = self.reframed(reason, self.frame.number + 1)
         self._stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
         return self.frame
 
-    def _reframed(self, reason: Reason, number: int) -> Frame:
+    def reframed(self, reason: Reason, number: int) -> Frame:
+        """The frame in force under another number, for a reason of its own."""
         return msgspec.structs.replace(
             self.frame,
             number=number,
@@ -569,7 +522,7 @@ class Fold(InWindow):
 
         What has left stays out; what no longer fits leaves at the slide that is to follow.
         """
-        self._settle()
+        self.settle()
         recounted = (counter.id, counter.version) != (self.counter.id, self.counter.version)
         self.policy, self.limits, self.counter = policy, limits, counter
         self._standing = None

@@ -99,8 +99,12 @@ def _called(message: Message, asked: Conversation) -> ToolCalled | None:
     return ToolCalled(f"call_{mark_of(asked)}", found[1], found[2] or "{}")
 
 
+_A_MESSAGE = 4
+"""Tokens around the words of a message."""
+
+
 def _usage(asked: Conversation, written: int, wire: str) -> Usage:
-    """Words are its tokens."""
-    read_ = max(1, sum(len(_heard(message).split()) for message in asked.messages))
+    """About what others count of what was asked, so that nobody learns from it that tokens are few; it writes words."""
+    read_ = sum(len(_heard(message)) // 4 + _A_MESSAGE for message in asked.messages)
     names = ("prompt_tokens", "completion_tokens") if wire == "openai-chat" else ("input_tokens", "output_tokens")
     return Usage(input_tokens=read_, output_tokens=written, reported=dict(zip(names, (read_, written), strict=True)))

@@ -15,9 +15,11 @@ _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([kKmM]?)")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
+_LAST_PORT = 65_535
 _WANTED = {
     "text": "some words",
     "number": "a whole number, such as 30000 or 30k",
+    "port": "a whole number from 0 to 65535",
     "decimal": "a number",
     "share": "a share from 0 to 1",
     "switch": "true or false",
@@ -30,7 +32,7 @@ def said(setting: Setting, text: str, *, where: str) -> object:
     """A value out of a text: what an environment variable or an option says."""
     value: object = text
     match setting.kind:
-        case "number":
+        case "number" | "port":
             value = _number(text)
         case "decimal" | "share":
             value = _decimal(text)
@@ -63,6 +65,8 @@ def _fits(setting: Setting, value: object) -> bool:
             return value in setting.choices
         case "number":
             return number and isinstance(value, int) and value >= 0
+        case "port":
+            return number and isinstance(value, int) and 0 <= value <= _LAST_PORT
         case "decimal":
             return number and value >= 0  # type: ignore[operator]  # a number, as just seen
         case "share":

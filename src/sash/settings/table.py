@@ -10,7 +10,7 @@ import msgspec
 from sash.core.policy import Check, Order, Policy, Replacement
 from sash.errors import InvalidSetting
 
-Kind = Literal["text", "number", "decimal", "share", "switch", "choice", "names", "table"]
+Kind = Literal["text", "number", "port", "decimal", "share", "switch", "choice", "names", "table"]
 Group = Literal["general", "pressure", "window", "server"]
 
 PRESETS = ("best", "sliding", "priority", "threshold", "recent", "chat")
@@ -151,7 +151,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 _SERVER: tuple[tuple[str, Kind, object, str], ...] = (
     ("host", "text", "127.0.0.1", "The address that the server listens on."),
-    ("port", "number", 7274, "Its port; 0 takes a free one."),
+    ("port", "port", 7274, "Its port; 0 takes a free one."),
     ("provider", "choice", "", "Who answers turns; left out: whoever has a key here, else local, else echo."),
     ("base_url", "text", "", "The provider's address, where it is not the maker's own."),
     ("summarizer", "text", "", "Who writes summaries of turns that left, as PROVIDER:MODEL; left out: nobody."),

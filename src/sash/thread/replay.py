@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sash.core.calibration import Calibration, Report, observe, refused
+from sash.core.commands import compact, pin, unpin
 from sash.core.event import Event
 from sash.core.facts import Fact
 from sash.core.frame import Frame
@@ -109,11 +110,11 @@ class Replay:
                 fold.placing.taken = act.taken
                 return fold.reframe("rewind", number=act.frame, rewound=gaps, before=act.before)
             case "compact":
-                return fold.compact(act_of(event, Compacted).reason)
+                return compact(fold, act_of(event, Compacted).reason)
             case "pin":
-                return fold.pin(self.turn(act_of(event, Pinned).turn))
+                return pin(fold, self.turn(act_of(event, Pinned).turn))
             case "unpin":
-                return fold.unpin(act_of(event, Pinned).turn)
+                return unpin(fold, act_of(event, Pinned).turn)
         return None
 
     def _refused(self, act: Overflowed, *, held: bool) -> Frame | None:

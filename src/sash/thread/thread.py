@@ -13,6 +13,7 @@ from typing import Literal, Protocol, get_args
 import msgspec
 
 from sash.arguments import MOMENT, SOURCES, SWITCH, TEXT, WHOLE, having, one_of, takes
+from sash.core.commands import compact_mark
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame, Reason
@@ -183,7 +184,7 @@ class Thread(Reading):
         with self._lock:
             if dry_run:
                 fold = self._tail.current().window.fold
-                planned = fold.plan("compact", low=fold.compact_mark())
+                planned = fold.plan("compact", low=compact_mark(fold))
                 return None if planned is None else planned.frame
             return _newest(self._write(make))
 

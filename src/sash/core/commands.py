@@ -1,0 +1,60 @@
+"""What commands do to a fold: slide now, keep a turn from leaving, let it leave again."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sash.core.fold import Fold
+from sash.core.frame import Frame, Reason
+from sash.core.live import LiveTurn
+from sash.core.slide import Slide
+
+
+def compact(fold: Fold, reason: Reason = "compact") -> Frame | None:
+    """Slides on command, the user's or the provider's: to the low mark, or by as much where it is below that."""
+    fold.suspended = False
+    frame = fold.slide(reason, low=compact_mark(fold))
+    if frame is None and fold.standing_summary(fold.frame.boundary) != fold.summary:
+        # A summary that waits is reason enough, where it is the user's own command.
+        return fold.reframe(reason)
+    return frame
+
+
+def compact_mark(fold: Fold) -> int:
+    """How far a command to compact goes down."""
+    return min(fold.limits.low, int(fold.tokens * fold.factor * fold.policy.keep_share))
+
+
+def pin(fold: Fold, turn: LiveTurn) -> Frame | None:
+    """Keeps a turn from leaving; one that had left comes back, and that is a frame."""
+    fold.pinned |= {turn.number}
+    if turn.number in fold.turns:
+        return None
+    fold.settle()
+    fold.turns = dict(sorted([*fold.turns.items(), (turn.number, turn)]))
+    before = fold.tokens
+    fold.tokens += turn.tokens
+    fold.body += turn.body
+    fold.past.evicted = [gone for gone in fold.past.evicted if gone.number != turn.number]
+    carried = tuple(sorted({*fold.frame.carried, turn.number}))
+    fold.frame = msgspec.structs.replace(fold.frame, carried=carried)
+    return fold.reframe("pin", before=before)
+
+
+def unpin(fold: Fold, number: int) -> Frame | None:
+    """Lets a turn leave; one that stands before the boundary leaves at once."""
+    fold.pinned -= {number}
+    if number not in fold.turns or number >= fold.frame.boundary:
+        return None
+    turn = fold.turns[number]
+    positions = {live.position for live in turn.messages()}
+    frame = msgspec.structs.replace(
+        fold.reframed("unpin", fold.frame.number + 1),
+        carried=tuple(kept for kept in fold.frame.carried if kept != number),
+        shortened=tuple(short for short in fold.frame.shortened if short.message not in positions),
+        digested=tuple(steps for steps in fold.frame.digested if steps.turn != number),
+        tokens=fold.tokens - turn.tokens,
+    )
+    tokens = {kept: turn.tokens for kept, turn in fold.turns.items() if kept != number}
+    bodies = {kept: turn.body for kept, turn in fold.turns.items() if kept != number}
+    return fold.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
