@@ -158,7 +158,8 @@ def _kind(block: Block, role: str) -> str:
 def _print(it: Subject, told: ShownContext) -> None:
     out, now = screen(), told.context
     out.say(out.cut(clean(f"{it.name}" + (f": {it.title}" if it.title else "")), out.width), "bold")
-    window = f"{short(now.window)}{'' if now.window_known else ' (a default: nobody knows this model)'}"
+    default = " (a default: nobody knows this model)" if now.model else " (a default)"
+    window = f"{short(now.window)}{'' if now.window_known else default}"
     out.paragraph(clean(f"{now.model or 'no model named'} · window {window} · counted by {now.counter}"), "dim")
     out.say(_bar(out, now))
     out.say()

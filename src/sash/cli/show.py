@@ -150,8 +150,8 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
     print_pressure(out, context.pressure)
     out.paragraph(f"history {explained.tokens} of {short(explained.high)} (slides above)", "dim")
     if not context.window_known:
-        why = "nobody knows this model" if it.model else "no model is named"
-        out.paragraph(f"a window of {short(context.window)} is a default: {why}; -m names one", "dim")
+        why = "nobody knows this model; --window states it" if it.model else "no model is named; -m names one"
+        out.paragraph(f"a window of {short(context.window)} is a default: {why}", "dim")
     out.say()
     turns = explained.turns[-last:] if last else explained.turns
     if len(turns) < len(explained.turns):
