@@ -57,6 +57,14 @@ def test_an_imported_session_is_shown_like_its_file(home: Path) -> None:
     assert "what stands in line 3 of file 2" in opened.out
 
 
+def test_a_flag_of_another_import_changes_that_setting_and_no_other(home: Path) -> None:
+    assert here("import", "session.jsonl", "--thread", "work", "--set", "min_turns=3", home=home).code == 0
+    assert here("context", "work", home=home).words.count("history slides above 4.0k") == 1
+    assert here("import", "session.jsonl", "--thread", "work", "--history-tokens", "6k", home=home).code == 0
+    assert here("context", "work", home=home).words.count("history slides above 6.0k") == 1
+    assert changed(home, "pin", "work", "2").frame is not None
+
+
 def test_a_flag_asks_what_a_window_would_do_and_changes_nothing(home: Path) -> None:
     before = shown(home)
     assert before.boundary > 1

@@ -18,11 +18,12 @@ from sash.cli.progress import Progress
 from sash.cli.screen import screen
 from sash.cli.stored import store_of
 from sash.cli.subject import located, reading_options, subject_argument, take_reading
+from sash.core.policy import Policy
 from sash.core.tokens import TokenCount
 from sash.errors import NotFound
 from sash.settings import Settings
 from sash.store import Store
-from sash.thread import Spoken, Thread, first_words, open_thread
+from sash.thread import Spoken, Thread, first_words, open_thread, thread_of
 from sash.transcripts import Damage
 from sash.wire import wire_named
 
@@ -97,12 +98,16 @@ def _thread(store: Store, name: str, telling: Telling, settings: Settings) -> Th
     assert transcript is not None
     wire = wire_named(transcript.wire)
     system = [msgspec.json.decode(wire.write_system(message)) for message in setup.system] if wire.SYSTEM else []
-    new = store.find(settings.text("tenant"), name) is None
+    known = store.find(settings.text("tenant"), name)
+    policy: Policy | None = setup.policy
+    if known is not None:
+        # A thread keeps its own policy, but for what flags say.
+        policy = settings.asked_of(thread_of(store, known).setup.policy) if settings.asked() else None
     return open_thread(
         name,
         store=store,
         model=setup.model or None,
-        policy=setup.policy if new or settings.asked() else None,
+        policy=policy,
         system=system[0] if system else None,
         tools=[msgspec.json.decode(wire_named(tool.wire).write_tool(tool)) for tool in setup.tools] or None,
         wire=transcript.wire,
