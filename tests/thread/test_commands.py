@@ -178,6 +178,19 @@ def test_each_undone_slide_brings_back_what_left_with_it_however_much_was_said_s
     assert thread.verify().ok
 
 
+def test_what_was_undone_while_a_call_was_open_stays_undone_when_its_result_comes() -> None:
+    thread = opened()
+    talk(thread, 12)
+    say(thread, Script().user("do it").assistant("", Call("c")))
+    assert numbers(thread, "evicted")
+    thread.undo()
+    assert numbers(thread, "evicted") == []
+    say(thread, Script().results(("c", "done")))
+    talk(thread, 2)
+    assert numbers(thread, "evicted") == []
+    assert thread.verify().ok
+
+
 def test_undo_goes_further_back_each_time_and_says_when_nothing_is_left() -> None:
     thread = opened()
     talk(thread, 4)

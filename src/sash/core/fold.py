@@ -304,6 +304,9 @@ class Fold(InWindow):
         planned = self.plan(reason, low=low)
         if planned is None or (reason in _CAN_WAIT and not self._worth_it(planned)):
             return None
+        if low != EVERYTHING:
+            # The window forced it, or somebody wants it so: the marks hold again.
+            self.suspended = False
         return self.make(planned)
 
     def _worth_it(self, planned: Slide) -> bool:
@@ -428,7 +431,6 @@ class Fold(InWindow):
         for number, turn in self.turns.items():
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
-        self.suspended = False
         self._forget()
         return self.frame
 
@@ -494,11 +496,7 @@ class Fold(InWindow):
             if before:
                 frame = msgspec.structs.replace(planned.frame, tokens_before=before)
                 planned = msgspec.structs.replace(planned, frame=frame)
-            suspended = self.suspended
-            self.make(planned)
-            # The user still wants more in the window than the marks do.
-            self.suspended = suspended
-            return self.frame
+            return self.make(planned)
         frame = self.reframed(reason, self.frame.number + 1)
         self._stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
         return self.frame
