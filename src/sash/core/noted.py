@@ -55,8 +55,8 @@ class Hearing(msgspec.Struct, frozen=True):
 
 HEARING: dict[Voice, Hearing] = {
     "given": Hearing(0.3, 4, 300, 128),
-    "said": Hearing(2, 3, 200, 512),
-    "called": Hearing(3, 3, 300, 512),
+    "said": Hearing(2, 3, 200, 256),
+    "called": Hearing(3, 3, 300, 256),
     "asked": Hearing(3, 2, 100, 1 << 62),
 }
 
