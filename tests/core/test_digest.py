@@ -26,6 +26,7 @@ from sash.core.digest import (
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Image, Message, Text, ToolResult
 from sash.core.size import Size
+from sash.core.work import Answers, outcomes
 from tests.builders import Call, assistant, lines, result, user
 
 
@@ -183,7 +184,7 @@ def test_of_very_many_commands_that_leave_at_once_the_last_are_known() -> None:
 
 def test_the_marker_of_seed_002_counts_each_message_once() -> None:
     digest, turn = Digest(), turn_of(1, user("go"), assistant("", Call("a")), result("a", "x"), assistant("done"))
-    digest.take([departed_steps(turn, 1)])
+    digest.take([departed_steps(turn, 1, {})])
     assert digest.messages == 2
     turn.digested = 1
     digest.take([DepartedTurn(turn)])
@@ -209,11 +210,26 @@ def test_steps_tell_what_was_called_on_what_and_what_came_of_it() -> None:
 
 def test_steps_that_left_are_told_of_until_their_turn_leaves() -> None:
     digest, turn = Digest(), turn_of(1, user("go"), assistant("", Call("a")), result("a", "x"), assistant("done"))
-    digest.take([departed_steps(turn, 1)])
+    digest.take([departed_steps(turn, 1, {})])
     assert digest.steps == {1: ['- read a.py: ok, "x"']}
     turn.digested = 1
     digest.take([DepartedTurn(turn)])
     assert digest.steps == {}
+
+
+def test_what_is_known_of_results_already_is_not_looked_up_again() -> None:
+    turn = worked(1, ("read", '{"path": "a.py"}', "x"), ("bash", '{"command": "make"}', "Error: no"), ("ask", "{}", ""))
+    known: Answers = {}
+    outcomes([turn], known)
+    assert len(known) == 3
+    fresh, told = Digest(), Digest()
+    fresh.take([DepartedTurn(turn)])
+    told.take([DepartedTurn(turn, known)])
+    assert told == fresh
+    wrong = {place: msgspec.structs.replace(answer, works=()) for place, answer in known.items()}
+    nothing = Digest()
+    nothing.take([DepartedTurn(turn, wrong)])
+    assert (nothing.files, nothing.ran) == ({}, {})
 
 
 def test_names_in_what_is_only_shown_in_part_are_remembered() -> None:
@@ -221,7 +237,7 @@ def test_names_in_what_is_only_shown_in_part_are_remembered() -> None:
     turn = turn_of(1, user("go"), assistant("", Call("a"), Call("b")), result("a", "def parse_all(): ..."), user("x"))
     turn.add(LiveMessage(9, Message(role="tool", blocks=(ToolResult("?", (Text("lone_name"), Image())),)), Size(1)), 1)
     digest.take([shortened_results(turn, {(2, 0), (9, 0)})])
-    assert {name: entry.source for name, entry in digest.noted.given.names.items()} == {
+    assert {name: entry.source for name, entry in digest.noted.given.now.names.items()} == {
         "parse_all": "read a.py",
         "lone_name": "a tool gave",
     }
@@ -316,7 +332,7 @@ def test_the_state_is_bounded_however_much_leaves(number: int) -> None:
         user("go"),
         *(message for n in range(LINES) for message in (assistant("x", Call(str(n))), result(str(n), lines(90)))),
     )
-    digest.take([departed_steps(long, LINES)])
+    digest.take([departed_steps(long, LINES, {})])
     assert (len(digest.turns), len(digest.steps[number - 5])) == (LINES, LINES)
     assert (len(digest.wishes), len(digest.files), len(digest.ran)) == (WISHES, FILES, COMMANDS)
     assert len(msgspec.json.encode(digest)) < 500_000

@@ -127,18 +127,18 @@ def test_of_what_one_voice_named_the_newest_and_most_named_stay() -> None:
     calls = [assistant("", Call("a", many(first, 10))) for first in range(0, 4 * kept, 10)]
     again = assistant("", Call("a", many(0, 5)))
     names = names_of(again, again, *calls)
-    assert len(names.called.names) <= 3 * kept
-    assert {f"name_{number}" for number in (0, 4, 4 * kept - 1)} <= names.called.names.keys()
-    assert "name_5" not in names.called.names
-    assert names_of(user("the_task"), *calls).asked.names.keys() == {"the_task"}
+    assert len(names.called.now.names) <= 3 * kept
+    assert {f"name_{number}" for number in (0, 4, 4 * kept - 1)} <= names.called.now.names.keys()
+    assert "name_5" not in names.called.now.names
+    assert names_of(user("the_task"), *calls).asked.now.names.keys() == {"the_task"}
 
 
 def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:
     names = names_of(tool(many(10_000, 2 * OF_A_RESULT)), tool(many(10_000, 10)))
     half = OF_A_RESULT // 2
     ends = [*range(10_000, 10_000 + half), *range(10_000 + 2 * OF_A_RESULT - half, 10_000 + 2 * OF_A_RESULT)]
-    assert list(names.given.names) == [f"name_{number}" for number in ends]
-    assert names.given.names["name_10000"].times == 2
+    assert list(names.given.now.names) == [f"name_{number}" for number in ends]
+    assert names.given.now.times == {f"name_{number}": 2 for number in range(10_000, 10_010)}
 
 
 @contextmanager

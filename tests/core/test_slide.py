@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from sash.core.frame import DigestedSteps, Shortened
+from sash.core.live import LiveMessage
 from sash.core.message import Message, Opaque, Text, Thinking
 from sash.core.policy import Policy
 from sash.core.request import assemble
@@ -29,6 +30,47 @@ def test_old_results_are_shortened_before_any_turn_leaves() -> None:
     fold = fold_of(said, policy)
     assert numbers(fold) == [1, 2, 3, 4]
     assert fold.frame.shortened == (Shortened(2, 0), Shortened(5, 0))
+
+
+def test_what_leaves_with_its_turn_is_not_shortened_first() -> None:
+    said: list[Message] = []
+    for number in range(6):
+        said += [
+            user(words(1_000)),
+            assistant("", Call(f"c{number}", json.dumps({"path": str(number)}))),
+            result(f"c{number}", lines(200)),
+        ]
+    policy = Policy(
+        history_tokens=17_000, keep_share=0.3, protect_results_tokens=100, record_over_tokens=0, worth_tokens=0
+    )
+    fold, measured = fold_of(said[:-3], policy), set[int]()
+    assert fold.frame.number == 0
+    measure = fold._measure
+
+    def watched(live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
+        measured.add(live.position)
+        return measure(live, block, keep)
+
+    fold._measure = watched  # type: ignore[method-assign]  # to see what was looked at
+    grow(fold, said[-3:])
+    assert fold.past.evicted[0].number == 1
+    assert measured >= {short.message for short in fold.frame.shortened} == {8, 11, 14}
+    assert 2 not in measured
+
+
+def test_a_turn_may_be_carried_because_it_was_shortened() -> None:
+    said: list[Message] = [
+        user("Please always fix the bug we decided on"),
+        assistant("", Call("c", json.dumps({"path": "a"}))),
+        result("c", lines(200)),
+        assistant("the answer is here"),
+        *turns_of(*[500] * 6),
+        user("x"),
+    ]
+    policy = Policy(
+        history_tokens=3_500, protect_results_tokens=100, record_over_tokens=0, worth_tokens=0, carry_tokens=1_000
+    )
+    assert fold_of(said, policy).frame.carried == (1,)
 
 
 def test_a_superseded_result_goes_first() -> None:

@@ -120,7 +120,7 @@ def test_first_sentences_tell_what_fits() -> None:
 def test_steps_of_the_only_turn_tell_everything_and_beside_turns_only_themselves() -> None:
     digest = Digest()
     calls = (assistant("", Call("a", '{"path": "src/a.py"}')), result("a", "def parse_all(): pass\nlast"))
-    digest.take([departed_steps(turn_of(1, user("go"), *calls), 1)])
+    digest.take([departed_steps(turn_of(1, user("go"), *calls), 1, {})])
     assert digest_text(digest, "digest", ENDLESS) == ""
     assert step_text(digest, 2, ENDLESS) == ""
     assert step_text(digest, 1, ENDLESS).split("\n") == [STEPS_LEFT, '- read src/a.py: ok, "last"']
@@ -154,7 +154,7 @@ def test_what_is_told_fits_and_no_line_is_cut_without_a_mark(room: int, steps: b
         long = turn_of(
             4, user("go"), *(one for n in range(9) for one in (assistant("", Call(str(n))), result(str(n), "x")))
         )
-        digest.take([departed_steps(long, 9)])
+        digest.take([departed_steps(long, 9, {})])
         for alone in (False, True):
             told = step_text(digest, 4, Room(room, len), alone=alone)
             assert len(told) <= room
@@ -173,7 +173,7 @@ def test_newest_lines_are_kept_over_oldest_and_what_is_left_out_is_counted() -> 
     steps = [
         one for n in range(30) for one in (assistant("", Call(str(n), f'{{"path": "f{n}.py"}}')), result(str(n), "x"))
     ]
-    digest.take([departed_steps(turn_of(1, user("go"), *steps), 30)])
+    digest.take([departed_steps(turn_of(1, user("go"), *steps), 30, {})])
     told = step_text(digest, 1, Room(400, len)).split("\n")
     assert told[1] == "(20 older lines left out)" if len(told) == 12 else "older lines left out" in told[1]
     assert told[-1] == '- read f29.py: ok, "x"'
@@ -188,7 +188,7 @@ def test_newest_lines_are_kept_over_oldest_and_what_is_left_out_is_counted() -> 
 
 def test_the_title_alone_where_nothing_else_fits() -> None:
     digest = Digest()
-    digest.take([departed_steps(turn_of(1, user("go"), assistant("", Call("a")), result("a", "x")), 1)])
+    digest.take([departed_steps(turn_of(1, user("go"), assistant("", Call("a")), result("a", "x")), 1, {})])
     assert step_text(digest, 1, Room(len(STEPS_LEFT), len)) == STEPS_LEFT
     assert step_text(digest, 1, Room(3, len)) == ""
 

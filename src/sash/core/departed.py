@@ -8,12 +8,15 @@ import msgspec
 
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import ToolCall, ToolResult
+from sash.core.work import Answers
 
 
 class DepartedTurn(msgspec.Struct, frozen=True):
     """A turn leaves; steps of it may have left before."""
 
     turn: LiveTurn
+    answers: Answers = {}
+    """What is known of its results already."""
 
     @property
     def number(self) -> int:
@@ -31,6 +34,8 @@ class DepartedSteps(msgspec.Struct, frozen=True):
     number: int
     """Of the turn."""
     steps: tuple[tuple[LiveMessage, ...], ...]
+    answers: Answers = {}
+    """As above."""
 
     def messages(self) -> Iterator[LiveMessage]:
         """Those that leave now."""
@@ -53,9 +58,9 @@ class ShortenedResults(msgspec.Struct, frozen=True):
 Departed = DepartedTurn | DepartedSteps | ShortenedResults
 
 
-def departed_steps(turn: LiveTurn, end: int) -> DepartedSteps:
+def departed_steps(turn: LiveTurn, end: int, answers: Answers) -> DepartedSteps:
     """The steps of a turn that are in the window, up to one."""
-    return DepartedSteps(turn.number, tuple(map(tuple, turn.steps[turn.digested : end])))
+    return DepartedSteps(turn.number, tuple(map(tuple, turn.steps[turn.digested : end])), answers)
 
 
 def shortened_results(turn: LiveTurn, places: Set[tuple[int, int]]) -> ShortenedResults:

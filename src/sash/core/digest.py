@@ -11,18 +11,18 @@ is only ever quoted, with where it came from, and never stands among what the us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from sash.core.brief import in_brief
-from sash.core.departed import Departed, DepartedSteps, DepartedTurn, counted
+from sash.core.departed import Departed, DepartedSteps, DepartedTurn, ShortenedResults, counted
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import Names, Noting, called, clip
 from sash.core.turn import wrote
 from sash.core.wish import has_any, own_words, wishes_in
-from sash.core.work import only_looks, tells_of_failure, works_of
+from sash.core.work import Answer, answer_of, only_looks, tells_of_failure
 
 FIRST_SENTENCES = 30
 """Lines of seed 001's summary."""
@@ -135,18 +135,19 @@ class Digest(msgspec.Struct):
         turns = sum(type(one) is DepartedTurn for one in departed)
         for one in departed:
             # Steps that left before their turn were told of then.
-            self._remember(noting, one.number, one.messages(), outcomes)
+            if isinstance(one, ShortenedResults):
+                for call, result in one.results:
+                    noting.result(result, call, turn=one.number, now=self.messages)
+                continue
+            self._remember(noting, one, outcomes)
             if isinstance(one, DepartedTurn):
                 self._turn_left(one.turn, told=turns <= LINES)
                 turns -= 1
-            elif isinstance(one, DepartedSteps):
+            else:
                 lines = self.steps.setdefault(one.number, [])
                 for step in one.steps:
                     lines += step_lines(step)
                 del lines[:-LINES]
-            else:
-                for call, result in one.results:
-                    noting.result(result, call, turn=one.number, now=self.messages)
         noting.finish()
         # Of the commands that stay, how each went the last time: most have been run again, or forgotten.
         for what, texts in outcomes.items():
@@ -169,21 +170,23 @@ class Digest(msgspec.Struct):
         self.steps.pop(turn.number, None)
 
     def _remember(
-        self, noting: Noting, turn: int, messages: Iterable[LiveMessage], outcomes: dict[str, Sequence[str]]
+        self, noting: Noting, departed: DepartedTurn | DepartedSteps, outcomes: dict[str, Sequence[str]]
     ) -> None:
+        turn, answers = departed.number, departed.answers
         calls: dict[str, ToolCall] = {}
-        for live in messages:
+        for live in departed.messages():
             message = live.message
             self.messages += 1
             noting.message(message, turn=turn, now=self.messages, calls=calls)
-            if wrote(message):
+            if message.role == "user" and wrote(message):
                 self.wishes += [Said(turn, wish) for wish in wishes_in(message.text)]
                 del self.wishes[:-WISHES]
-            for block in message.blocks:
+            for place, block in enumerate(message.blocks):
                 if type(block) is ToolCall:
                     calls[block.id] = block
                 elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                    self._did(turn, call, block, outcomes)
+                    answer = answers.get((live.position, place)) or answer_of(call, block)
+                    self._did(turn, answer, block, outcomes)
 
     def _find(self, departed: Sequence[Departed]) -> None:
         """What was decided or found out: looked for from the end, since only the newest is kept."""
@@ -198,10 +201,9 @@ class Digest(msgspec.Struct):
         self.findings += reversed(found)
         del self.findings[:-FINDINGS]
 
-    def _did(self, turn: int, call: ToolCall, result: ToolResult, outcomes: dict[str, Sequence[str]]) -> None:
-        texts = [part.text for part in result.content if type(part) is Text]
-        failed = result.error or tells_of_failure(texts)
-        for work in works_of(call):
+    def _did(self, turn: int, answer: Answer, result: ToolResult, outcomes: dict[str, Sequence[str]]) -> None:
+        failed = answer.failed
+        for work in answer.works:
             if work.deed != "run" and not failed:
                 before = self.files.pop(work.target, Touched(turn))
                 self.files[work.target] = Touched(
@@ -212,7 +214,7 @@ class Digest(msgspec.Struct):
                 what = work.target if work.deed == "run" else f"{work.deed} {work.target}"
                 what = clip(what, LINE_LENGTH)
                 self._went(what, turn, failed)
-                outcomes[what] = texts
+                outcomes[what] = [part.text for part in result.content if type(part) is Text]
 
     def _went(self, what: str, turn: int, failed: bool) -> None:
         before = self.ran.pop(what, None)

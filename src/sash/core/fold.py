@@ -409,14 +409,14 @@ class Fold(InWindow):
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
-            self.left.add(DepartedTurn(turn))
+            self.left.add(DepartedTurn(turn, self._answers))
             leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
             gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
             self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
-            self.left.add(departed_steps(turn, digested.steps))
+            self.left.add(departed_steps(turn, digested.steps, self._answers))
             leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
             turn.digested = digested.steps
         if self.memory is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain, repeat
+from itertools import repeat
 
 SHORTEST = 4
 LONGEST = 120
@@ -25,7 +25,9 @@ _UTF8 = ("utf-8", "surrogatepass")
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    return list(dict.fromkeys(chain.from_iterable(map(_NAMES.__getitem__, dict.fromkeys(_pieces(text))))))
+    found = dict.fromkeys(filter(None, map(_NAMES.__getitem__, dict.fromkeys(_pieces(text)))))
+    # Only what is not ASCII may hold several names in a piece.
+    return list(found if text.isascii() else dict.fromkeys(" ".join(found).split()))
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
@@ -63,15 +65,19 @@ def _pieces(text: str) -> list[bytes]:
     return text.encode(*_UTF8).replace(b"$", b" $").translate(_PARTED).split()
 
 
-class _Names(dict[bytes, tuple[str, ...]]):
-    """The names in pieces seen lately: bounded, and only pure results, so it may be emptied at any time."""
+class _Names(dict[bytes, str]):
+    """
+    The names in pieces seen lately, parted by spaces.
 
-    def __missing__(self, piece: bytes) -> tuple[str, ...]:
+    Bounded, and only pure results, so it may be emptied at any time.
+    """
+
+    def __missing__(self, piece: bytes) -> str:
         if piece.isascii():
             word = piece.lstrip(_NO_BEGINNING).rstrip(_NO_END).decode()
-            found: tuple[str, ...] = (word,) if is_name(word) else ()
+            found = word if is_name(word) else ""
         else:
-            found = tuple(filter(is_name, _word.findall(piece.decode(*_UTF8))))
+            found = " ".join(filter(is_name, _word.findall(piece.decode(*_UTF8))))
         if len(piece) <= LONGEST:
             if len(self) >= _MOST:
                 self.clear()

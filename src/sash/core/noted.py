@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -52,17 +52,21 @@ class Hearing(msgspec.Struct, frozen=True):
     to look through all of it.
     """
 
+    def since(self, until: int) -> int:
+        """The message from which on names are still known when so many have left."""
+        return max(0, until // self.generation - 1) * self.generation
+
 
 HEARING: dict[Voice, Hearing] = {
     "given": Hearing(0.3, 4, 300, 128),
-    "said": Hearing(2, 3, 200, 256),
-    "called": Hearing(3, 3, 300, 256),
-    "asked": Hearing(3, 2, 100, 1 << 62),
+    "said": Hearing(2, 3, 100, 256),
+    "called": Hearing(3, 3, 200, 256),
+    "asked": Hearing(3, 2, 60, 1 << 62),
 }
 
 
 class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A name as one voice named it."""
+    """Where somebody named something: all names of one line, and at first of one text, share it."""
 
     line: str
     """The words around it, on one line."""
@@ -70,21 +74,79 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Who said it, or what was called that gave it."""
     turn: int
     last: int
-    """How many messages had left when it was last named."""
-    times: int = 1
+    """How many messages had left when it was said."""
+
+
+class Heard(msgspec.Struct, array_like=True):
+    """What one voice named, for a while."""
+
+    names: dict[str, Noted] = {}
+    times: dict[str, int] = {}
+    """Of those that were named more than once."""
+    last: dict[str, int] = {}
+    """How many messages had left when it was last named, where that is not what stands with its line."""
+
+    def copy(self) -> Heard:
+        """What was heard, growing by itself."""
+        return Heard(self.names.copy(), self.times.copy(), self.last.copy())
+
+    def add(self, named: Sequence[str], entry: Noted, *, first: bool) -> None:
+        """Names that were heard once more; with `first` the line stays where each was first named."""
+        names, times = self.names, self.times
+        again = [name for name in named if name in names]
+        if first and again:
+            self.last.update(dict.fromkeys(again, entry.last))
+            named = [name for name in named if name not in names]
+        names.update(dict.fromkeys(named, entry))
+        for name in again:
+            times[name] = times.get(name, 1) + 1
+
+    def clear(self, hearing: Hearing, now: int) -> None:
+        """Only what is worth the most stays; of what is worth the same, what comes first in the alphabet."""
+        names, times, last = self.names, self.times, self.last
+        if len(names) <= hearing.names:
+            return
+        fading, most = _Fading(now), hearing.most
+        worths: list[float] = []
+        before, once = None, 0.0
+        for name, entry in names.items():
+            # Nearly all names of one text share their entry.
+            if entry is not before:
+                before, once = entry, fading[entry.last]
+            worths.append(fading[last.get(name, entry.last)] * min(most, times[name]) if name in times else once)
+        # Numbers are quickly put in order; of names only those that are worth as much as the last that stays.
+        ranked = sorted(worths, reverse=True)
+        least = ranked[hearing.names - 1]
+        level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)
+        leaving = set(level[hearing.names - ranked.index(least) :])
+        for name, worth in zip([*names], worths, strict=True):
+            if worth < least or name in leaving:
+                del names[name]
+        self.times = {name: count for name, count in times.items() if name in names}
+        self.last = {name: count for name, count in last.items() if name in names}
 
 
 class Table(msgspec.Struct, array_like=True):
-    """What one voice named."""
+    """What one voice named in this generation and the one before."""
 
-    names: dict[str, Noted] = {}
-    before: dict[str, Noted] = {}
-    """In the generation before this one."""
+    now: Heard = msgspec.field(default_factory=Heard)
+    before: Heard = msgspec.field(default_factory=Heard)
     generation: int = 0
 
     def copy(self) -> Table:
         """A table that grows by itself."""
-        return Table(self.names.copy(), self.before.copy(), self.generation)
+        return Table(self.now.copy(), self.before.copy(), self.generation)
+
+    def both(self) -> Heard:
+        """Both generations in one; a name of both with the line that was heard last."""
+        now, before = self.now, self.before
+        if not before.names:
+            return now
+        heard = Heard(before.names | now.names, before.times | now.times, before.last | now.last)
+        for name in before.names.keys() & now.names.keys():
+            heard.times[name] = before.times.get(name, 1) + now.times.get(name, 1)
+            heard.last[name] = now.last.get(name, now.names[name].last)
+        return heard
 
 
 class Known(msgspec.Struct, gc=False):
@@ -121,7 +183,7 @@ class Names(msgspec.Struct):
         return Names(**{voice: self.table(voice).copy() for voice in _VOICES})
 
     def __bool__(self) -> bool:
-        return any(self.table(voice).names or self.table(voice).before for voice in _VOICES)
+        return any(self.table(voice).now.names or self.table(voice).before.names for voice in _VOICES)
 
     def known(self, now: int) -> dict[str, Known]:
         """Each name, and how likely it is to be needed again, when so many messages have left."""
@@ -129,23 +191,21 @@ class Names(msgspec.Struct):
         fading = _Fading(now)
         for voice in _VOICES:
             hearing, table = HEARING[voice], self.table(voice)
-            worth_once, most, before = hearing.worth, hearing.most, table.before
-            for name, last in table.names.items() if not before else (before | table.names).items():
-                times, first = last.times, last
-                if name in before and before[name] is not last:
-                    first = before[name]
-                    times += first.times
-                worth = worth_once * min(most, times)
+            worth_once, most = hearing.worth, hearing.most
+            before, heard = table.before, table.both()
+            for name, noted in heard.names.items():
+                worth = worth_once * min(most, heard.times.get(name, 1))
+                last = heard.last.get(name, noted.last)
                 known = every.get(name)
                 if voice == "given":
-                    every[name] = Known(first, last.last, worth, from_tool=True)
+                    every[name] = Known(before.names.get(name, noted), last, worth, from_tool=True)
                 elif known is None:
-                    every[name] = Known(last, last.last, worth, from_tool=False)
+                    every[name] = Known(noted, last, worth, from_tool=False)
                 else:
                     known.worth += worth
-                    if known.from_tool or last.last >= known.noted.last:
-                        known.noted, known.from_tool = last, False
-                    known.last = max(known.last, last.last)
+                    if known.from_tool or last >= known.noted.last:
+                        known.noted, known.from_tool = noted, False
+                    known.last = max(known.last, last)
         for known in every.values():
             known.worth *= fading[known.last]
         return every
@@ -160,88 +220,81 @@ class Noting:
 
     def __init__(self, names: Names, *, until: int) -> None:
         self._names, self._until = names, until
+        self._since = min(HEARING[voice].since(until) for voice in _VOICES if voice != "asked")
+        """Before it only the user's words are looked at."""
         # Lines are taken in the end, of those names that stay: most of a long text's do not.
-        self._texts: dict[Voice, dict[str, str]] = {voice: {} for voice in _VOICES}
+        self._texts: dict[Voice, dict[int, str]] = {voice: {} for voice in _VOICES}
 
     def message(self, message: Message, *, turn: int, now: int, calls: Mapping[str, ToolCall]) -> None:
         """A message leaves, as the last of so many; `calls` are those that results may belong to."""
+        if now < self._since and message.role != "user":
+            return
         for block in message.blocks:
             match block:
                 case Text(text):
                     if message.role == "assistant":
-                        self._speaks("said", text, Noted("", "the model said", turn, now))
+                        self._speaks("said", text, "the model said", turn, now)
                     elif message.role == "user":
-                        self._speaks("asked", text, Noted("", "the user said", turn, now))
+                        self._speaks("asked", text, "the user said", turn, now)
                 case ToolCall():
-                    self._speaks("called", block.arguments, Noted("", f"the model called {block.name}", turn, now))
+                    self._speaks("called", block.arguments, f"the model called {block.name}", turn, now)
                 case ToolResult():
                     self.result(block, calls.get(block.call_id), turn=turn, now=now)
 
     def result(self, result: ToolResult, call: ToolCall | None, *, turn: int, now: int) -> None:
-        """A result leaves, or is shown in part only, when so many messages have left."""
+        """A result leaves, or is shown in part only, when so many messages have left: tools give names."""
         table = self._table("given", now)
         if table is None:
             return
-        entry = Noted("", called(call) if call is not None else A_TOOL, turn, now)
+        source = called(call) if call is not None else A_TOOL
         for part in result.content:
             if type(part) is Text:
-                self._gives(table.names, _ends(part.text), entry)
+                text = _ends(part.text)
+                named, known = names_in(text), table.now.names
+                new = [name for name in named if name not in known]
+                if len(new) > OF_A_RESULT:
+                    left_out = set(new[OF_A_RESULT // 2 : -OF_A_RESULT // 2])
+                    named = [name for name in named if name not in left_out]
+                self._hear("given", named, text, Noted("", source, turn, now))
 
     def finish(self) -> None:
         """Nothing more leaves."""
         for voice in _VOICES:
             self._table(voice, self._until)
-            _take_lines(self._names.table(voice).names, self._texts[voice])
+            _take_lines(self._names.table(voice).now.names, self._texts[voice])
 
     def _table(self, voice: Voice, now: int) -> Table | None:
         """The table of the generation that this is in; None where it will have been forgotten in the end."""
         hearing, table = HEARING[voice], self._names.table(voice)
-        generation = now // hearing.generation
-        if generation < self._until // hearing.generation - 1:
+        if now < hearing.since(self._until):
             return None
+        generation = now // hearing.generation
         if generation != table.generation:
-            _take_lines(table.names, self._texts[voice])
-            if generation == table.generation + 1:
-                _clear(table.names, hearing, generation * hearing.generation)
-                table.before = table.names
-            else:
-                table.before = {}
-            table.names, table.generation = {}, generation
+            _take_lines(table.now.names, self._texts[voice])
+            table.now.clear(hearing, generation * hearing.generation)
+            table.before = table.now if generation == table.generation + 1 else Heard()
+            table.now, table.generation = Heard(), generation
         return table
 
-    def _speaks(self, voice: Voice, text: str, entry: Noted) -> None:
-        """Somebody speaks of names: the line is where they last did."""
-        table = self._table(voice, entry.last)
-        if table is None:
+    def _speaks(self, voice: Voice, text: str, source: str, turn: int, now: int) -> None:
+        """Somebody speaks of names."""
+        if self._table(voice, now) is None:
             return
         if voice == "called":
             # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
             text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-        names, text = table.names, _ends(text)
-        named = names_in(text)
-        for name in named:
-            known = names.get(name)
-            if known is not None:
-                names[name] = Noted("", entry.source, entry.turn, entry.last, known.times + 1)
-            else:
-                names[name] = entry
-        self._texts[voice].update(dict.fromkeys(named, text))
-        _clear_many(names, HEARING[voice], entry.last)
+        text = _ends(text)
+        self._hear(voice, names_in(text), text, Noted("", source, turn, now))
 
-    def _gives(self, names: dict[str, Noted], text: str, entry: Noted) -> None:
-        """A tool gives names: the line is where it first did."""
-        named = names_in(text)
-        new = [name for name in named if name not in names]
-        if len(new) < len(named):
-            for name in named:
-                known = names.get(name)
-                if known is not None:
-                    names[name] = Noted(known.line, known.source, known.turn, entry.last, known.times + 1)
-        if len(new) > OF_A_RESULT:
-            new[OF_A_RESULT // 2 : -OF_A_RESULT // 2] = []
-        names.update(dict.fromkeys(new, entry))
-        self._texts["given"].update(dict.fromkeys(new, text))
-        _clear_many(names, HEARING["given"], entry.last)
+    def _hear(self, voice: Voice, named: Sequence[str], text: str, entry: Noted) -> None:
+        """Of what a tool gives the line is where it first did, of what somebody speaks of where they last did."""
+        if named:
+            hearing, heard = HEARING[voice], self._names.table(voice).now
+            heard.add(named, entry, first=voice == "given")
+            # By what the names of a text share: where none of them stays, another may have its place.
+            self._texts[voice][id(entry)] = text
+            if len(heard.names) > 3 * hearing.names:
+                heard.clear(hearing, entry.last)
 
 
 _VOICES: tuple[Voice, ...] = get_args(Voice)
@@ -253,21 +306,25 @@ def _ends(text: str) -> str:
     return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
-def _take_lines(names: dict[str, Noted], texts: dict[str, str]) -> None:
+def _take_lines(names: dict[str, Noted], texts: dict[int, str]) -> None:
     """Each name that stayed gets the line that it first stands in."""
-    before, start, end, whole = "", 0, 0, ""
-    for name, text in texts.items():
-        entry = names.get(name)
-        if entry is None:
+    before, start, end, whole = "", 0, 0, Noted("", "", 0, 0)
+    for name, entry in names.items():
+        text = texts.get(id(entry))
+        if text is None:
             continue
         at = _place_of(name, text)
         if text is not before or not start <= at < end:
             before, start, end = text, text.rfind("\n", 0, at) + 1, text.find("\n", at)
             end = end if end >= 0 else len(text)
-            whole = " ".join(text[start:end].split()) if end - start <= LINE else ""
-        # Names that stand in one line share it.
-        line = whole or _line_around(name, text[start:end], at - start)
-        names[name] = Noted(line, entry.source, entry.turn, entry.last, entry.times)
+            line = " ".join(text[start:end].split()) if end - start <= LINE else ""
+            whole = Noted(line, entry.source, entry.turn, entry.last)
+        if whole.line:
+            # Names that stand in one line share it.
+            names[name] = whole
+        else:
+            line = _line_around(name, text[start:end], at - start)
+            names[name] = Noted(line, entry.source, entry.turn, entry.last)
     texts.clear()
 
 
@@ -280,33 +337,6 @@ def _place_of(name: str, text: str) -> int:
             return at
         at = text.find(name, at + 1)
     return first
-
-
-def _clear_many(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
-    if len(names) > 3 * hearing.names:
-        _clear(names, hearing, now)
-
-
-def _clear(names: dict[str, Noted], hearing: Hearing, now: int) -> None:
-    """Only what is worth the most stays; of what is worth the same, what comes first in the alphabet."""
-    if len(names) <= hearing.names:
-        return
-    fading, most = _Fading(now), hearing.most
-    worths: list[float] = []
-    before, worth = None, 0.0
-    for entry in names.values():
-        # Nearly all names of one text share their entry.
-        if entry is not before:
-            before, worth = entry, fading[entry.last] * min(most, entry.times)
-        worths.append(worth)
-    # Numbers are quickly put in order; of names only those that are worth as much as the last that stays.
-    ranked = sorted(worths, reverse=True)
-    least = ranked[hearing.names - 1]
-    level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)
-    leaving = set(level[hearing.names - ranked.index(least) :])
-    for name, worth in zip([*names], worths, strict=True):
-        if worth < least or name in leaving:
-            del names[name]
 
 
 class _Fading(dict[int, float]):

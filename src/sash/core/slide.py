@@ -174,15 +174,31 @@ class _Ladder:
                 continue
             if part.tokens > limits.shorten_over:
                 candidates.append((not stale, live.position, part.block, turn, live, part))
-        candidates.sort(key=lambda candidate: candidate[:3])
-        gains = [self._gain(live, part) for *_, live, part in candidates]
-        if sum(gains) < limits.worth:
+        if sum(max(0, part.tokens - USUAL_TOKENS) for *_, part in candidates) < limits.worth:
             return
-        for (*_, turn, live, part), gain in zip(candidates, gains, strict=True):
+        candidates.sort(key=lambda candidate: candidate[:3])
+        leaving = self._leaving_all_the_same([(turn.number, part.tokens) for *_, turn, _, part in candidates])
+        for *_, turn, live, part in candidates:
             if self.total <= self.low:
                 return
-            if gain > 0:
+            if turn.number not in leaving and self._gain(live, part) > 0:
                 self._shorten(turn.number, live, part)
+
+    def _leaving_all_the_same(self, shortened: Iterable[tuple[int, int]]) -> set[int]:
+        """Turns that would leave even if these results took nothing: it is in vain to shorten what is in them."""
+        if self.now.policy.carry_tokens:
+            # A turn may be carried because it has been shortened.
+            return set()
+        least, total, leaving = self.sizes.copy(), self.total, set()
+        for number, tokens in shortened:
+            least[number] -= tokens
+            total -= tokens
+        for number in self._evictable():
+            if total <= self.low:
+                break
+            total -= least[number]
+            leaving.add(number)
+        return leaving
 
     # Rung 2: whole turns.
 
@@ -210,8 +226,9 @@ class _Ladder:
         """The turn, if there is one, in which the provider itself wrote what stands for all before it."""
         for turn in reversed(self.turns.values()):
             for live in turn.messages():
-                if any(type(block) is Opaque and block.covers for block in live.message.blocks):
-                    return frozenset({turn.number})
+                for block in live.message.blocks:
+                    if type(block) is Opaque and block.covers:
+                        return frozenset({turn.number})
         return frozenset()
 
     def _first(self) -> int:
@@ -447,6 +464,9 @@ class _Ladder:
 
 _WITH_PICTURES: tuple[Kind, ...] = ("picture", "result")
 _IN_THE_CURRENT_TURN: tuple[Kind, ...] = ("result", "arguments", "text")
+
+USUAL_TOKENS = 600
+"""What a shortened result takes, about: enough to see whether shortening some is worth a broken cache."""
 
 LEAST_CHARS = 160
 """A result that nobody has seen yet is never cut below this."""

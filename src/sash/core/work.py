@@ -57,16 +57,22 @@ _IDLE = frozenset(
     "maxoutputtokens".split()
 )
 """Arguments that change nothing about what is read or run."""
-_UNSURE = ("dryrun", "isinput")
+_UNSURE = frozenset({"dryrun", "isinput"})
 """With these a call only looks like the work it is named for."""
 _patched = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _namespace = re.compile(r".*(?:__|[./:])", re.DOTALL)
 
 
+@lru_cache(maxsize=1_024)
+def _tool(name: str) -> str:
+    """A tool's name without its server's, and without what is spelled differently."""
+    return _plain(_namespace.sub("", name))
+
+
 @lru_cache(maxsize=2_048)
 def works_of(call: ToolCall) -> tuple[Work, ...]:
     """What a call reads, writes or runs; nothing when that is not certain."""
-    name = _plain(_namespace.sub("", call.name))
+    name = _tool(call.name)
     if name == "applypatch":
         return _patches(call.arguments)
     if name not in _DEEDS and name not in _EDITORS:
@@ -75,17 +81,18 @@ def works_of(call: ToolCall) -> tuple[Work, ...]:
     if not isinstance(arguments, dict):
         return ()
     given = {_plain(key): value for key, value in arguments.items() if value is not None}
-    if any(given.get(key) for key in _UNSURE):
+    if not _UNSURE.isdisjoint(given) and any(given.get(key) for key in _UNSURE):
         return ()
     if name in _EDITORS:
         asked = given.pop("command", "")
         deed: Deed = "read" if asked == "view" else "write" if asked in _WHOLE else "edit"
     else:
         deed = _DEEDS[name]
-    targets = [given.pop(key) for key in sorted(given) if key in (_COMMANDS if deed == "run" else _PATHS)]
-    if len(targets) != 1 or not targets[0]:
+    named = given.keys() & (_COMMANDS if deed == "run" else _PATHS)
+    if len(named) != 1 or not (target := given.pop(named.pop())):
         return ()
-    target = targets[0] if isinstance(targets[0], str) else _written(targets[0])
+    if not isinstance(target, str):
+        target = _written(target)
     if deed == "run" and "apply_patch" in target and (patches := _patches(call.arguments)):
         return patches
     if deed in ("edit", "write"):
@@ -136,7 +143,7 @@ class Outcome(msgspec.Struct, frozen=True):
     in_window: bool
     works: tuple[Work, ...]
     called: str
-    """The call itself: its identity where nothing is known of its work."""
+    """The call itself, where nothing is known of its work."""
     failed: bool
     length: int
     """Characters of the result."""
@@ -162,6 +169,9 @@ Answers = dict[tuple[int, int], Answer]
 """By position and block. A result is looked at once, however many slides it stands through."""
 
 
+_NOWHERE: frozenset[int] = frozenset()
+
+
 def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[Outcome]:
     """All answered calls, oldest first; those of digested steps too, for they were work all the same."""
     known: Answers = {} if answers is None else answers
@@ -170,7 +180,7 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
     moved = ""
     for turn in turns:
         number = turn.number
-        gone = {live.position for step in turn.steps[: turn.digested] for live in step}
+        gone = {live.position for step in turn.steps[: turn.digested] for live in step} if turn.digested else _NOWHERE
         for live in turn.all_messages():
             position = live.position
             for place, block in enumerate(live.message.blocks):
@@ -179,7 +189,7 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
                 elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
                     answer = known.get((position, place))
                     if answer is None:
-                        answer = known[position, place] = _answer(call, block)
+                        answer = known[position, place] = answer_of(call, block)
                     works = answer.works
                     if works and works[0].deed == "run":
                         if moved:
@@ -201,13 +211,14 @@ def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[
     return found
 
 
-def _answer(call: ToolCall, result: ToolResult) -> Answer:
+def answer_of(call: ToolCall, result: ToolResult) -> Answer:
+    """What a result tells of its call."""
     texts = [part.text for part in result.content if type(part) is Text]
     pictures = len(result.content) - len(texts)
     works = works_of(call)
     return Answer(
         works=works,
-        called=f"{call.name} {call.arguments}",
+        called="" if works else f"{call.name} {call.arguments}",
         failed=result.error or tells_of_failure(texts),
         length=sum(map(len, texts)) + pictures * _STUB,
         moves=bool(works) and works[0].deed == "run" and _moves.fullmatch(works[0].target) is not None,
@@ -234,9 +245,10 @@ def stale_among(done: Sequence[Outcome], current: int) -> frozenset[tuple[int, i
     stale: set[tuple[int, int]] = set()
     later = _Later()
     for outcome in reversed(done):
-        if outcome.works and outcome.in_window and all(later.replaces(work, outcome) for work in outcome.works):
+        works = outcome.works
+        if works and outcome.in_window and all(later.replaces(work, outcome) for work in works):
             stale.add(outcome.place)
-        for work in outcome.works:
+        for work in works:
             later.add(work, outcome, current)
     return frozenset(stale)
 
