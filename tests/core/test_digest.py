@@ -26,7 +26,7 @@ from sash.core.digest import (
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Image, Message, Text, ToolResult
 from sash.core.size import Size
-from sash.core.work import Answers, outcomes
+from sash.core.work import answered
 from tests.builders import Call, assistant, lines, result, user
 
 
@@ -219,8 +219,7 @@ def test_steps_that_left_are_told_of_until_their_turn_leaves() -> None:
 
 def test_what_is_known_of_results_already_is_not_looked_up_again() -> None:
     turn = worked(1, ("read", '{"path": "a.py"}', "x"), ("bash", '{"command": "make"}', "Error: no"), ("ask", "{}", ""))
-    known: Answers = {}
-    outcomes([turn], known)
+    known = answered(turn, {})
     assert len(known) == 3
     fresh, told = Digest(), Digest()
     fresh.take([DepartedTurn(turn)])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import ToolCall, ToolResult
-from sash.core.work import Answers
+from sash.core.work import Answer, Place
 
 
 class DepartedTurn(msgspec.Struct, frozen=True):
     """A turn leaves; steps of it may have left before."""
 
     turn: LiveTurn
-    answers: Answers = {}
+    answers: Mapping[Place, Answer] = {}
     """What is known of its results already."""
 
     @property
@@ -34,7 +34,7 @@ class DepartedSteps(msgspec.Struct, frozen=True):
     number: int
     """Of the turn."""
     steps: tuple[tuple[LiveMessage, ...], ...]
-    answers: Answers = {}
+    answers: Mapping[Place, Answer] = {}
     """As above."""
 
     def messages(self) -> Iterator[LiveMessage]:
@@ -58,7 +58,7 @@ class ShortenedResults(msgspec.Struct, frozen=True):
 Departed = DepartedTurn | DepartedSteps | ShortenedResults
 
 
-def departed_steps(turn: LiveTurn, end: int, answers: Answers) -> DepartedSteps:
+def departed_steps(turn: LiveTurn, end: int, answers: Mapping[Place, Answer]) -> DepartedSteps:
     """The steps of a turn that are in the window, up to one."""
     return DepartedSteps(turn.number, tuple(map(tuple, turn.steps[turn.digested : end])), answers)
 

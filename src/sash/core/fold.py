@@ -40,7 +40,7 @@ from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
 from sash.core.turn import SYSTEM, Placed, Placing, title_of
-from sash.core.work import Answers
+from sash.core.work import Known, answered
 
 RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
@@ -97,7 +97,7 @@ class Fold(InWindow):
         """What history took at the newest request point: what a provider's report speaks of."""
         self.short = ShortForms()
         """What is in the window, in short."""
-        self._answers: Answers = {}
+        self._answers: Known = {}
         """What is known of the results in the window."""
         self._closed: deque[int] = deque(maxlen=RECENT)
         self._requests = self._added = 0
@@ -409,14 +409,14 @@ class Fold(InWindow):
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
-            self.left.add(DepartedTurn(turn, self._answers))
+            self.left.add(DepartedTurn(turn, answered(turn, self._answers)))
             leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
             gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
             self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
-            self.left.add(departed_steps(turn, digested.steps, self._answers))
+            self.left.add(departed_steps(turn, digested.steps, answered(turn, self._answers)))
             leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
             turn.digested = digested.steps
         if self.memory is not None:
@@ -437,7 +437,7 @@ class Fold(InWindow):
     def _forget(self) -> None:
         """What is known of messages that have left is not needed any more."""
         here = {live.position for turn in self.turns.values() for live in turn.all_messages()}
-        self._answers = {place: answer for place, answer in self._answers.items() if place[0] in here}
+        self._answers = {number: known for number, known in self._answers.items() if number in self.turns}
         self.short = self.short.of(here)
 
     def _remember_shortened(self, before: Frame) -> None:

@@ -20,7 +20,7 @@ from sash.core.message import Message, Opaque, Text, ToolCall, ToolResult
 from sash.core.terms import speaker_of
 from sash.core.turn import wrote
 from sash.core.wish import is_correction, is_standing, own_words
-from sash.core.work import Answers, Outcome, failing_among, outcomes, stale_among
+from sash.core.work import Known, Outcome, Place, failing_among, outcomes, stale_among
 
 Type = Literal["instruction", "tool-use", "response"]
 
@@ -236,7 +236,7 @@ def _of_a_tool(block: object) -> bool:
     return isinstance(block, ToolCall | ToolResult)
 
 
-def superseded(turns: Sequence[LiveTurn], answers: Answers | None = None) -> frozenset[tuple[int, int]]:
+def superseded(turns: Sequence[LiveTurn], known: Known | None = None) -> frozenset[Place]:
     """
     Position and block of each result in the window that later work has made stale.
 
@@ -247,7 +247,7 @@ def superseded(turns: Sequence[LiveTurn], answers: Answers | None = None) -> fro
     failure of the same command; neither does a read whose answer is so short that it may
     only say "unchanged".
     """
-    return stale_among(outcomes(turns, answers), _current(turns))
+    return stale_among(outcomes(turns, known), _current(turns))
 
 
 def _current(turns: Sequence[LiveTurn]) -> int:

@@ -134,12 +134,16 @@ def _written(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic").decode()
 
 
+Place = tuple[int, int]
+"""Position of a message, and block, of a result."""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """A call that was answered."""
 
     turn: int
-    place: tuple[int, int]
-    """Position of the message, and block, of its result."""
+    place: Place
+    """Of its result."""
     in_window: bool
     works: tuple[Work, ...]
     called: str
@@ -165,50 +169,58 @@ class Answer(msgspec.Struct, frozen=True):
     """The shell has gone elsewhere with it."""
 
 
-Answers = dict[tuple[int, int], Answer]
-"""By position and block. A result is looked at once, however many slides it stands through."""
+class Answered(msgspec.Struct, frozen=True):
+    """The answered calls of a turn, when it had so many messages."""
+
+    messages: int
+    answers: dict[Place, Answer]
 
 
-_NOWHERE: frozenset[int] = frozenset()
+Known = dict[int, Answered]
+"""By turn. A turn is looked at once, however many slides it stands through, unless it has grown."""
 
 
-def outcomes(turns: Sequence[LiveTurn], answers: Answers | None = None) -> list[Outcome]:
-    """All answered calls, oldest first; those of digested steps too, for they were work all the same."""
-    known: Answers = {} if answers is None else answers
-    found: list[Outcome] = []
+def answered(turn: LiveTurn, known: Known) -> dict[Place, Answer]:
+    """The answered calls of a turn, oldest first; those of digested steps too, for they were work all the same."""
+    before, messages = known.get(turn.number), len(turn)
+    if before is not None and before.messages == messages:
+        return before.answers
+    seen = before.answers if before is not None else {}
+    found: dict[Place, Answer] = {}
     calls: dict[str, ToolCall] = {}
+    for live in turn.all_messages():
+        for place, block in enumerate(live.message.blocks):
+            if type(block) is ToolCall:
+                calls[block.id] = block
+            elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
+                at = (live.position, place)
+                found[at] = seen.get(at) or answer_of(call, block)
+    known[turn.number] = Answered(messages, found)
+    return found
+
+
+def outcomes(turns: Sequence[LiveTurn], known: Known | None = None) -> list[Outcome]:
+    """All answered calls of these turns, oldest first."""
+    known = {} if known is None else known
+    found: list[Outcome] = []
     moved = ""
     for turn in turns:
         number = turn.number
         gone = {live.position for step in turn.steps[: turn.digested] for live in step} if turn.digested else _NOWHERE
-        for live in turn.all_messages():
-            position = live.position
-            for place, block in enumerate(live.message.blocks):
-                if type(block) is ToolCall:
-                    calls[block.id] = block
-                elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                    answer = known.get((position, place))
-                    if answer is None:
-                        answer = known[position, place] = answer_of(call, block)
-                    works = answer.works
-                    if works and works[0].deed == "run":
-                        if moved:
-                            # The same command means something else once the shell has gone elsewhere.
-                            works = (Work("run", works[0].target, works[0].rest + moved),)
-                        if answer.moves:
-                            moved += f"\n{works[0].target}"
-                    found.append(
-                        Outcome(
-                            number,
-                            (position, place),
-                            position not in gone,
-                            works,
-                            answer.called,
-                            answer.failed,
-                            answer.length,
-                        )
-                    )
+        for place, answer in answered(turn, known).items():
+            works = answer.works
+            if works and works[0].deed == "run":
+                if moved:
+                    # The same command means something else once the shell has gone elsewhere.
+                    works = (Work("run", works[0].target, works[0].rest + moved),)
+                if answer.moves:
+                    moved += f"\n{works[0].target}"
+            in_window = place[0] not in gone
+            found.append(Outcome(number, place, in_window, works, answer.called, answer.failed, answer.length))
     return found
+
+
+_NOWHERE: frozenset[int] = frozenset()
 
 
 def answer_of(call: ToolCall, result: ToolResult) -> Answer:
@@ -240,9 +252,9 @@ def tells_of_failure(texts: Sequence[str]) -> bool:
     return any("exit" in edge.lower() and _exit.search(edge) is not None for edge in (head, tail))
 
 
-def stale_among(done: Sequence[Outcome], current: int) -> frozenset[tuple[int, int]]:
+def stale_among(done: Sequence[Outcome], current: int) -> frozenset[Place]:
     """Places of the results in the window that later work has made stale; `current` is the turn being worked on."""
-    stale: set[tuple[int, int]] = set()
+    stale: set[Place] = set()
     later = _Later()
     for outcome in reversed(done):
         works = outcome.works
