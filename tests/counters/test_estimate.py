@@ -104,13 +104,11 @@ def slow_estimate(text: str, weights: Family) -> float:
     for character in text:
         if character >= "\x80":
             first, *others = character.encode("utf-8", "surrogatepass")
-            tokens += weights.per_beyond + weights.per_bit_leading * weights.codes_leading[first].bit_count()
+            tokens += weights.per_beyond + weights.per_bit_leading * weights.bits_leading[first]
             for byte in others:
-                tokens += (
-                    weights.per_continuing + weights.per_bit_continuing * weights.codes_continuing[byte].bit_count()
-                )
+                tokens += weights.per_continuing + weights.per_bit_continuing * weights.bits_continuing[byte]
         for block in character.encode("utf-16-le", "surrogatepass")[1::2]:
-            tokens += weights.per_bit_of_block * weights.codes_of_blocks[block].bit_count()
+            tokens += weights.per_bit_of_block * weights.bits_of_blocks[block]
     return max(tokens, 0.6 * edges, least(text))
 
 
@@ -123,6 +121,13 @@ def least(text: str) -> float:
 def test_an_estimate_is_the_edges_between_characters_and_the_bits_of_those_beyond_ascii(text: str, name: str) -> None:
     weights = family(name)
     assert estimate_text(text, weights) == pytest.approx(math.ceil(round(slow_estimate(text, weights), 9)), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["German", "Russian", "Chinese", "Thai"])
+def test_a_long_text_is_added_up_from_pieces_to_the_same_sum(kind: str) -> None:
+    text = SAID[kind] * (30_000 // len(SAID[kind])) + "🙂" * 9_000
+    for name in NAMES:
+        assert estimate_text(text, family(name)) == math.ceil(round(slow_estimate(text, family(name)), 6))
 
 
 @given(text=ANY_TEXT, name=st.sampled_from(NAMES))

@@ -8,7 +8,7 @@ the codes are such that two classes differ the more, the likelier a token ends b
 That is a handful of passes in C over the bytes, whatever the text. Of a character beyond
 ASCII only the first byte takes part in that. It is weighed twice more, by its bytes and by
 the block of Unicode that it is in, which tells its script: in the tables for these a code has
-the more bits, the more tokens what it stands for takes.
+the more bits, the more tokens what it stands for takes, and nothing but their number is asked.
 
 The weights are in `estimate.json`, with what they were fitted on and how far off they were;
 `tools/fit_estimator.py` fits them.
@@ -16,9 +16,11 @@ The weights are in `estimate.json`, with what they were fitted on and how far of
 
 from __future__ import annotations
 
+from codecs import utf_16_le_encode
 from functools import cache
 from importlib.resources import files
 from math import ceil
+from zlib import adler32
 
 import msgspec
 
@@ -67,19 +69,19 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     per_continuing: float
     """Tokens of each of its bytes but the first, before these are weighed; mostly below zero."""
     per_bit_leading: float
-    """Tokens of each bit in the code of its first byte."""
+    """Tokens of each bit of its first byte."""
     per_bit_continuing: float
-    """Tokens of each bit in the codes of its other bytes."""
+    """Tokens of each bit of its other bytes."""
     per_bit_of_block: float
-    """Tokens of each bit in the code of its block."""
+    """Tokens of each bit of its block."""
     codes: bytes
     """The code of each of the 256 byte values."""
-    codes_leading: bytes
-    """The same for weighing first bytes of characters beyond ASCII; of others nothing is asked."""
-    codes_continuing: bytes
-    """The same for their other bytes."""
-    codes_of_blocks: bytes
-    """The code of each block of 256 characters; the first, and with it ASCII, has no bits."""
+    bits_leading: bytes
+    """How many bits each byte value has as the first byte of a character beyond ASCII, none where it cannot be one."""
+    bits_continuing: bytes
+    """The same as one of its other bytes."""
+    bits_of_blocks: bytes
+    """How many each block of 256 characters has; the first, and with it ASCII, has none."""
     framing: Framing
 
 
@@ -98,31 +100,57 @@ def estimate_text(text: str, family: Family) -> int:
     Rounded up, since an undercount overflows the model and an overcount only slides a little
     early; and never less than the longest tokens there are could hold (`_least`).
     """
-    # Most texts are short, so a call more would be felt: everything is done in place.
+    size = len(text)
     if text.isascii():
+        # Most texts are ASCII and short, so a call more would be felt: this is done in place.
         line = _as_integer(text.encode().translate(family.codes), "little")
-        tokens = family.per_character * len(text) + family.per_edge * (line ^ line >> 8).bit_count()
+        tokens = family.per_character * size + family.per_edge * (line ^ line >> 8).bit_count()
     else:
-        # A lone surrogate counts as the three bytes it would take: it must not stop a conversation.
-        content = text.encode("utf-8", "surrogatepass")
+        tokens = _beyond_ascii(text, family)
+    return ceil(tokens) if tokens * 8.0 > size else ceil(max(tokens, _least(text)))
+
+
+def _beyond_ascii(text: str, family: Family) -> float:
+    """The edges of a text that is not all ASCII, and what its other characters weigh."""
+    # A lone surrogate counts as the three bytes it would take: it must not stop a conversation.
+    content = text.encode("utf-8", "surrogatepass")
+    size = len(text)
+    # Each character has one byte that continues none.
+    continuing = len(content) - size
+    if continuing < 0.25 * size:
+        # Mostly ASCII, of which nothing but the edges is asked.
+        marked = content.translate(family.codes, _CONTINUING)
+        content = content.translate(None, _ASCII)
+        text = content.decode("utf-8", "surrogatepass")
+        first = content.translate(family.bits_leading)
+        beyond = len(text)
+    else:
+        # Where kinds of bytes take turns, to drop some takes up to three times as long as to translate them all.
         kept = content.translate(None, _CONTINUING)
-        line = _as_integer(kept.translate(family.codes), "little")
-        edges = family.per_character * len(text) + family.per_edge * (line ^ line >> 8).bit_count()
-        beyond = text
-        if len(content) < 1.25 * len(text):
-            # Mostly ASCII, of which nothing more is asked.
-            content = content.translate(None, _ASCII)
-            kept, beyond = content, content.decode("utf-8", "surrogatepass")
-        first = kept.translate(family.codes_leading, _NOT_LEADING)
-        others = content.translate(family.codes_continuing, _NOT_CONTINUING)
-        tokens = edges + family.per_beyond * len(first) + family.per_continuing * len(others)
-        tokens += family.per_bit_leading * _as_integer(first, "little").bit_count()
-        tokens += family.per_bit_continuing * _as_integer(others, "little").bit_count()
-        blocks = beyond.encode("utf-16-le", "surrogatepass")[1::2].translate(family.codes_of_blocks)
-        tokens += family.per_bit_of_block * _as_integer(blocks, "little").bit_count()
-        # What makes up for the edges around an accented letter must not eat up the words beside a row of dashes.
-        tokens = max(tokens, _LEAST_OF_EDGES * edges)
-    return ceil(tokens) if tokens * 8 > len(text) else ceil(max(tokens, _least(text)))
+        marked = kept.translate(family.codes)
+        first = kept.translate(family.bits_leading, _ASCII)
+        beyond = len(first)
+    line = _as_integer(marked, "little")
+    edges = family.per_character * size + family.per_edge * (line ^ line >> 8).bit_count()
+    tokens = edges + family.per_beyond * beyond + family.per_continuing * continuing
+    tokens += family.per_bit_leading * _sum(first)
+    tokens += family.per_bit_continuing * _sum(content.translate(family.bits_continuing))
+    blocks, _ = utf_16_le_encode(text, "surrogatepass")
+    tokens += family.per_bit_of_block * _sum(blocks[1::2].translate(family.bits_of_blocks))
+    # What makes up for the edges around an accented letter must not eat up the words beside a row of dashes.
+    return max(tokens, _LEAST_OF_EDGES * edges)
+
+
+def _sum(bits: bytes) -> int:
+    """
+    The sum of these bytes, none of which is above eight.
+
+    It is the lower half of Adler's checksum, for which one pass in C is enough. That is modulo
+    65521, so what is longer than `_PIECE` is added up from pieces.
+    """
+    if len(bits) > _PIECE:
+        return sum(adler32(bits[start : start + _PIECE], 0) & 0xFFFF for start in range(0, len(bits), _PIECE))
+    return adler32(bits, 0) & 0xFFFF
 
 
 def _least(text: str) -> float:
@@ -138,14 +166,14 @@ def _least(text: str) -> float:
 
 
 _as_integer = int.from_bytes
+_PIECE = 8_000
+"""Eight times that is still below 65521."""
 _LEAST_OF_EDGES = 0.6
 """In no language it is less, of a thousand characters."""
 _ASCII = bytes(range(0x80))
 _RULES = b" \t\n-=_*#~./+"
 _CONTINUING = bytes(range(0x80, 0xC0))
 """Every byte of a character beyond ASCII but its first."""
-_NOT_CONTINUING = bytes(range(0x80)) + bytes(range(0xC0, 0x100))
-_NOT_LEADING = bytes(range(0xC0))
 
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,11 +237,16 @@ def compiled(name: str, weights: Weights, *, version: str) -> Family:
         per_bit_continuing=weights.per_bit_continuing,
         per_bit_of_block=weights.per_bit_of_block,
         codes=bytes.fromhex(weights.codes),
-        codes_leading=bytes(0xC0) + bytes.fromhex(weights.codes_leading),
-        codes_continuing=bytes(0x80) + bytes.fromhex(weights.codes_continuing) + bytes(0x40),
-        codes_of_blocks=bytes.fromhex(weights.codes_of_blocks),
+        bits_leading=bytes(0xC0) + _bits(weights.codes_leading),
+        bits_continuing=bytes(0x80) + _bits(weights.codes_continuing) + bytes(0x40),
+        bits_of_blocks=_bits(weights.codes_of_blocks),
         framing=weights.framing,
     )
+
+
+def _bits(codes: str) -> bytes:
+    """How many bits each of these codes has: of some tables nothing else is asked."""
+    return bytes(code.bit_count() for code in bytes.fromhex(codes))
 
 
 def _times(family: Family, name: str, multiple: _Multiple) -> Family:

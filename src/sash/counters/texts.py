@@ -40,7 +40,7 @@ class Estimate:
 
     def count(self, text: str) -> TokenCount:
         """About how many tokens these words are."""
-        return TokenCount(estimate_text(text, self.family), exact=not text)
+        return TokenCount(estimate_text(text, self.family), not text)
 
 
 class Tokenized:
