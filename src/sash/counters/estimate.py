@@ -117,7 +117,7 @@ def _beyond_ascii(text: str, family: Family) -> float:
     size = len(text)
     # Each character has one byte that continues none.
     continuing = len(content) - size
-    if continuing < 0.25 * size:
+    if 4 * continuing < size:
         # Mostly ASCII, of which nothing but the edges is asked.
         marked = content.translate(family.codes, _CONTINUING)
         content = content.translate(None, _ASCII)
@@ -130,13 +130,18 @@ def _beyond_ascii(text: str, family: Family) -> float:
         marked = kept.translate(family.codes)
         first = kept.translate(family.bits_leading, _ASCII)
         beyond = len(first)
+    others = content.translate(family.bits_continuing)
+    blocks = utf_16_le_encode(text, "surrogatepass")[0][1::2].translate(family.bits_of_blocks)
+    if len(content) > _PIECE:
+        leading, following, of_blocks = _sum(first), _sum(others), _sum(blocks)
+    else:
+        leading, following, of_blocks = adler32(first, 0) & _LOW, adler32(others, 0) & _LOW, adler32(blocks, 0) & _LOW
     line = _as_integer(marked, "little")
     edges = family.per_character * size + family.per_edge * (line ^ line >> 8).bit_count()
     tokens = edges + family.per_beyond * beyond + family.per_continuing * continuing
-    tokens += family.per_bit_leading * _sum(first)
-    tokens += family.per_bit_continuing * _sum(content.translate(family.bits_continuing))
-    blocks, _ = utf_16_le_encode(text, "surrogatepass")
-    tokens += family.per_bit_of_block * _sum(blocks[1::2].translate(family.bits_of_blocks))
+    tokens += family.per_bit_leading * leading
+    tokens += family.per_bit_continuing * following
+    tokens += family.per_bit_of_block * of_blocks
     # What makes up for the edges around an accented letter must not eat up the words beside a row of dashes.
     return max(tokens, _LEAST_OF_EDGES * edges)
 
@@ -148,9 +153,7 @@ def _sum(bits: bytes) -> int:
     It is the lower half of Adler's checksum, for which one pass in C is enough. That is modulo
     65521, so what is longer than `_PIECE` is added up from pieces.
     """
-    if len(bits) > _PIECE:
-        return sum(adler32(bits[start : start + _PIECE], 0) & 0xFFFF for start in range(0, len(bits), _PIECE))
-    return adler32(bits, 0) & 0xFFFF
+    return sum(adler32(bits[start : start + _PIECE], 0) & _LOW for start in range(0, len(bits), _PIECE))
 
 
 def _least(text: str) -> float:
@@ -168,6 +171,7 @@ def _least(text: str) -> float:
 _as_integer = int.from_bytes
 _PIECE = 8_000
 """Eight times that is still below 65521."""
+_LOW = 0xFFFF
 _LEAST_OF_EDGES = 0.6
 """In no language it is less, of a thousand characters."""
 _ASCII = bytes(range(0x80))
