@@ -144,7 +144,7 @@ def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:
 @contextmanager
 def short_generations() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        short: dict[Voice, int] = {"given": 4, "said": 8, "called": 8}
+        short: dict[Voice, int] = {"given": 4, "said": 8, "called": 12}
         for voice, generation in short.items():
             patch.setitem(HEARING, voice, Hearing(1, 3, 3, generation))
         yield
@@ -156,7 +156,7 @@ def test_what_a_tool_gave_is_forgotten_after_two_generations_and_what_the_user_s
     with short_generations():
         assert known(*given, nothing).keys() == {"name_1", "name_2", "name_3"}
         assert known(*given, *[nothing] * 5).keys() == {"name_1", "name_3"}
-        assert known(*given, *[nothing] * 20).keys() == {"name_1"}
+        assert known(*given, *[nothing] * 40).keys() == {"name_1"}
         again = known(*given, nothing, tool("again name_2"))["name_2"]
     assert (again.noted.line, again.last) == ("name_2", 5)
 

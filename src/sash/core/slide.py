@@ -174,7 +174,8 @@ class _Ladder:
                 continue
             if part.tokens > limits.shorten_over:
                 candidates.append((not stale, live.position, part.block, turn, live, part))
-        if sum(max(0, part.tokens - USUAL_TOKENS) for *_, part in candidates) < limits.worth:
+        short = min(USUAL_TOKENS, limits.shorten_over // 2)
+        if sum(part.tokens - short for *_, part in candidates) < limits.worth:
             return
         candidates.sort(key=lambda candidate: candidate[:3])
         leaving = self._leaving_all_the_same([(turn.number, part.tokens) for *_, turn, _, part in candidates])
@@ -466,7 +467,7 @@ _WITH_PICTURES: tuple[Kind, ...] = ("picture", "result")
 _IN_THE_CURRENT_TURN: tuple[Kind, ...] = ("result", "arguments", "text")
 
 USUAL_TOKENS = 600
-"""What a shortened result takes, about: enough to see whether shortening some is worth a broken cache."""
+"""What a shortened result takes, about: enough to see, unmeasured, whether shortening is worth a broken cache."""
 
 LEAST_CHARS = 160
 """A result that nobody has seen yet is never cut below this."""
