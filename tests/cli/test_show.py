@@ -197,13 +197,32 @@ def test_context_adds_up_and_names_the_remedy(session: Path, tmp_path: Path) -> 
     assert "The provider reported 2.7k for the newest answer, 99 % from its cache" in ran.words
     told = msgspec.json.decode(here("context", session, *SMALL, "--json", home=tmp_path).out, type=ShownContext)
     rows = {row.source: row.used.value for row in told.context.ledger.rows if row.source != "reserve"}
-    assert sum(rows.values()) == told.context.used.value
+    assert sum(rows.values()) + told.context.around == told.context.used.value
     parts = {name: count.value for name, count in told.by_kind.items()}
     assert set(parts) == {"results", "calls", "assistant", "user", "framing", "digest"}
     assert parts.pop("digest") == pytest.approx(rows["summary"], abs=8)
     assert sum(parts.values()) == pytest.approx(rows["history"], abs=8)
     assert {result.about for result in told.largest} <= {f"src/{number}.py" for number in range(20, 31)}
     assert told.context.model == "claude-sonnet-4-5"
+
+
+def test_every_command_tells_the_tokens_that_fit_sends(tmp_path: Path) -> None:
+    answered = [line for number in (1, 2) for line in exchange(number, f"Request {number}", result="x " * 400)]
+    for place in (2, 5):
+        # A call without its result is repaired with words that nobody said.
+        torn = written(tmp_path / f"torn-{place}.jsonl", answered[:place] + answered[place + 1 :])
+        for options in ((), ("--history-tokens", "500"), ("-m", "gpt-5")):
+            sent = here("fit", torn, *options, "--json", home=tmp_path).json()["tokens"]
+            told = msgspec.json.decode(here("context", torn, *options, "--json", home=tmp_path).out, type=ShownContext)
+            pressure = here("pressure", torn, *options, "--json", home=tmp_path).json()
+            assert msgspec.to_builtins(told.context.used) == pressure["used"] == sent
+            assert told.context.ledger.used.value + told.context.around == told.context.used.value
+            assert (
+                told.context.ledger.row("history").used.value
+                == (here("show", torn, *options, "--json", home=tmp_path).json()["tokens"]["value"])
+            )
+            shown = here("context", torn, *options, home=tmp_path)
+            assert ("repairs, framing" in shown.out) == bool(told.context.around)
 
 
 def test_every_turn_is_explained_with_the_way_back(session: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_the_context_adds_up_and_the_pressure_follows_it() -> None:
     window = grown(conversation("openai-chat"), setup)
     context = window.context()
     used = {row.source: row.used.value for row in context.ledger.rows if row.source != "reserve"}
-    assert sum(used.values()) == context.used.value
+    assert sum(used.values()) + context.around == context.used.value == window.prepared("openai-chat").tokens.value
     assert used["system"] >= 80
     assert used["tools"] > 0
     assert used["knowledge"] == 50
@@ -83,6 +83,16 @@ def test_what_the_provider_reports_scales_every_number() -> None:
     assert told.ledger.row("history").used.value == pytest.approx(plain.ledger.row("history").used.value * 1.5, abs=1)
     assert not told.used.exact
     assert window.prepared("openai-chat").tokens.value == pytest.approx(before.value * 1.5, abs=1)
+
+
+def test_reports_teach_nothing_of_the_system_prompt_and_the_meter_tells_what_is_sent() -> None:
+    setup = Setup(policy=SMALL, system=system_prompt(words(200), "openai-chat"))
+    window = grown(Script().turn(ask=100, answer=100).user("go"), setup)
+    plain = window.context()
+    window.fold.factor, window.fold.beyond = 1.5, 10.0
+    told = window.context()
+    assert told.used == window.prepared("openai-chat").tokens
+    assert told.used.value - plain.used.value == window.fold.total.value - window.fold.tokens
 
 
 def test_turns_tell_where_each_stands() -> None:

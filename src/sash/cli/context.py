@@ -22,6 +22,7 @@ from sash.core.request import OURS
 from sash.core.tokens import TokenCount, short, total
 from sash.window import Context
 
+REPAIRS = "`sash fit --json` lists repairs"
 LARGEST = 5
 """So many of the largest results are named."""
 
@@ -215,6 +216,9 @@ def _print_sources(out: Screen, now: Context) -> None:
         name = "answer's reserve" if row.source == "reserve" else row.source
         sign = Cell("█" if out.color else letter, style)
         rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(REMEDIES[row.source], "dim")])
+    if now.around:
+        tokens, share = TokenCount(now.around, now.used.exact), f"{100 * now.around / now.window:.1f} %"
+        rows.append([Cell(""), Cell("repairs, framing"), Cell(tokens.full), Cell(share), Cell(REPAIRS, "dim")])
     rows.append(
         [Cell(""), Cell("all that is sent", "bold"), Cell(now.used.full, "bold"),
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]

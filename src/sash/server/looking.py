@@ -64,6 +64,8 @@ class ContextShape(Shape, frozen=True, kw_only=True):
     """Of all requests so far, as a provider with a cache would charge them."""
     timeline: list[Moment]
     sources: list[SourceShape]
+    around: int
+    """What repairs, and what stands around words of sash's own, add to the sources' tokens; or spare."""
 
 
 class Frames(Shape, frozen=True, kw_only=True):
@@ -211,6 +213,7 @@ def _context(thread: Thread) -> ContextShape:
             for row in known.ledger.rows
             if row.used.value or row.given
         ],
+        around=known.around,
     )
 
 

@@ -18,7 +18,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     counter_why: str
     """Why this counter, and how to get a better one where there is one."""
     used: TokenCount
-    """All of it; the answer's reserve is not in it."""
+    """All of it, as it is sent; the answer's reserve is not in it."""
     window: int
     window_known: bool
     """False when nobody knows the model's window and a default stands in."""
@@ -34,4 +34,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Messages in the window."""
     ledger: Ledger
     """Who got what of the window."""
+    around: int
+    """What repairs, and what stands around words of sash's own, add to what the ledger's lines take; or spare."""
     pressure: Pressure

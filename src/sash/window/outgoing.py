@@ -8,7 +8,6 @@ from functools import cached_property
 import msgspec
 
 from sash.core.budget import Ledger, SourceName, settle
-from sash.core.calibration import corrected
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.message import Message
@@ -141,7 +140,8 @@ class Outgoing:
             return [position for _, position in changed] if changed and merged else so_far.positions()
 
         if fold.factor != 1.0 or fold.beyond:
-            said = TokenCount(corrected(said.value, fold.factor, fold.beyond), said.exact and fold.factor == 1.0)
+            # Reports speak of history: of what stands beside it they teach nothing.
+            said = TokenCount(said.value - fold.tokens + fold.total.value, said.exact and fold.factor == 1.0)
         made = Made(
             wire=self.wire,
             fold=fold,

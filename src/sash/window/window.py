@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from sash.core.budget import Ledger
 from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
 from sash.core.frame import Frame
@@ -25,7 +26,7 @@ from sash.core.state import FoldState
 from sash.core.tokens import Counter, TokenCount
 from sash.core.turn import SYSTEM
 from sash.counters import Choice
-from sash.errors import BodyTooLarge, WindowOverflow
+from sash.errors import BodyTooLarge, InvalidRequest, WindowOverflow
 from sash.window.context import Context
 from sash.window.outgoing import Outgoing
 from sash.window.prepared import Prepared
@@ -209,15 +210,16 @@ class Window:
         return self.explain(past=past, stored=stored).turns
 
     def context(self) -> Context:
-        """Where the tokens of the next request go."""
+        """Where the tokens of the next request go, on the wire of the newest message."""
         fold = self.fold
-        outgoing = self.outgoing("")
-        ledger = outgoing.settled(fold).laid_out(fold.total, outgoing.beside(fold))
+        # Counted first: a window that comes from a store is read for it, and then knows its wire.
+        messages = sum(1 for _ in fold.window())
+        ledger, used = self._used()
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,
             counter_why=self.choice.why,
-            used=ledger.used,
+            used=used,
             window=fold.limits.window,
             window_known=fold.limits.window_known,
             high=fold.limits.high,
@@ -225,10 +227,25 @@ class Window:
             frame=fold.frame.number,
             boundary=fold.frame.boundary,
             turns=len(fold.turns),
-            messages=sum(1 for _ in fold.window()),
+            messages=messages,
             ledger=ledger,
-            pressure=pressure_of(ledger.used, fold.limits.window),
+            around=used.value - ledger.used.value,
+            pressure=pressure_of(used, fold.limits.window),
         )
+
+    def _used(self) -> tuple[Ledger, TokenCount]:
+        """Who has what of the next request, and what all of it takes as it is sent."""
+        wire = self._spoken_on()
+        try:
+            sent = self.outgoing(wire).prepared(self.fold) if wire in WIRES else None
+        except InvalidRequest:
+            sent = None
+        if sent is not None:
+            return sent.report.ledger, sent.tokens
+        # Nothing can be sent yet: what stands in the log is told.
+        outgoing = self.outgoing("")
+        ledger = outgoing.settled(self.fold).laid_out(self.fold.total, outgoing.beside(self.fold))
+        return ledger, ledger.used
 
     def pressure(self) -> Pressure:
         """How full the window is."""
