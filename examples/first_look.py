@@ -61,7 +61,7 @@ def main() -> None:
         report = fitted.report
         moved = f"  <- slide: {report.frame.reason}" if report.frame.number != frame else ""
         frame = report.frame.number
-        print(f"{end:2} messages: {report.before:>5} said, {fitted.tokens:>5} sent{moved}")
+        print(f"{end:2} messages: {report.before:>5} said, {report.after:>5} of it sent{moved}")
     fitted = requests[-1]
     print(f"\n{picture(fitted)}\n\nWhat stands at the head of the request for the turns that left:\n")
     print(fitted.messages[1]["content"])

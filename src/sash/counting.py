@@ -10,7 +10,7 @@ import msgspec
 from sash.arguments import TEXT, takes
 from sash.core.message import Message, ToolResult
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total
-from sash.core.turn import Placing
+from sash.core.turn import SYSTEM, Placing
 from sash.counters import counter_for
 from sash.wire import Conversation, model_of, read
 
@@ -33,7 +33,11 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     by_type: Mapping[str, TokenCount]
     """Each kind of block; `framing` for what stands around them, `tools` and `request` as above."""
     messages: int
+    """All that was said, and what the log notes between; a system prompt is none of them."""
     turns: int
+    """That the user started: what was said before the first of them is turn 0, and not counted."""
+    system: int
+    """Messages of the system prompt."""
 
 
 @takes(model=TEXT, wire=TEXT, counter=TEXT)
@@ -87,11 +91,13 @@ class Tallying:
         self._by_role: dict[str, TokenCount] = {}
         self._by_type: dict[str, TokenCount] = {}
         self._placing = Placing()
-        self._turns = 0
+        self._turns = self._system = 0
 
     def add(self, message: Message) -> None:
         """One more message; what a log says about itself takes no tokens."""
-        self._turns += self._placing.add(message).starts
+        placed = self._placing.add(message)
+        self._turns += placed.starts
+        self._system += placed.turn == SYSTEM
         if message.role == "meta":
             return
         # Anthropic writes results into the user's messages; they are a tool's words all the same.
@@ -115,8 +121,9 @@ class Tallying:
             total=total(self._by_role.values()),
             by_role=self._by_role,
             by_type=_without_nothing(self._by_type),
-            messages=self._placing.length,
+            messages=self._placing.length - self._system,
             turns=self._turns,
+            system=self._system,
         )
 
 

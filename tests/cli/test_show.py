@@ -225,6 +225,40 @@ def test_every_command_tells_the_tokens_that_fit_sends(tmp_path: Path) -> None:
             assert ("repairs, framing" in shown.out) == bool(told.context.around)
 
 
+def test_turns_and_messages_are_counted_alike_by_every_command(tmp_path: Path) -> None:
+    said = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "Hello, what shall we do?"},
+        {"role": "user", "content": "What is in a.py?"},
+        {"role": "assistant", "content": "It prints 1. " * 200},
+        {"role": "user", "content": "And in b.py?"},
+    ]
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps(said), "utf-8")
+    assert "2 turns, 4 messages" in here("show", chat, home=tmp_path).out
+    assert "2 turns, 4 messages and a system prompt" in here("count", chat, home=tmp_path).words
+    counted = here("count", chat, "--json", home=tmp_path).json()
+    assert (counted["turns"], counted["messages"]) == (2, 4)
+    assert "all 2 turns;" in here("fit", chat, home=tmp_path).err
+    assert here("import", chat, "--thread", "chat", "--json", home=tmp_path).json()["turns"] == 2
+    assert "2 turns, 4 messages" in here("show", "chat", home=tmp_path).out
+    assert "2 turns, 4 messages" in here("count", "chat", home=tmp_path).out
+    short = here("fit", chat, "-m", "gpt-5", "--history-tokens", "100", home=tmp_path).err
+    assert "1 of 2 turns left out" in short
+
+
+def test_fit_compares_what_was_said_with_what_is_sent_of_it(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    said = [{"role": "system", "content": "Be brief. " * 400}, {"role": "user", "content": "Hello"}]
+    chat.write_text(json.dumps(said), "utf-8")
+    told = here("fit", chat, "-m", "gpt-5", "--json", home=tmp_path).json()
+    assert told["before"] == told["after"]
+    assert told["tokens"]["value"] > 10 * told["after"]["value"]
+    before, request = told["before"]["value"], f"{told['tokens']['value'] / 1000:.1f}k"
+    ran = here("fit", chat, "-m", "gpt-5", home=tmp_path)
+    assert ran.err == f"{before} said, {before} of it sent: its one turn; the request takes {request}\n"
+
+
 def test_every_turn_is_explained_with_the_way_back(session: Path, tmp_path: Path) -> None:
     ran = here("explain", session, *SMALL, home=tmp_path)
     assert "evicted: it left at frame" in ran.out

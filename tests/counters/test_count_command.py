@@ -77,7 +77,7 @@ def test_a_window_that_somebody_stated_is_the_one_that_counts(chat: Path, monkey
 
 def test_a_conversation_is_divided_by_role_and_by_type(chat: Path) -> None:
     said = run(str(chat), "-m", "gpt-5").stdout
-    for word in ("system", "user", "assistant", "tool_call", "tool_result", "framing", "1 turn, 5 messages"):
+    for word in ("system", "user", "assistant", "tool_call", "tool_result", "framing", "1 turn, 4 messages and a"):
         assert word in said
 
 
@@ -85,7 +85,7 @@ def test_json_says_the_same_in_one_object(chat: Path) -> None:
     said = json.loads(run(str(chat), "-m", "gpt-5", "--json").stdout)
     assert said["total"]["value"] == count_tokens(CHAT, model="gpt-5").value
     assert said["turns"] == 1
-    assert said["messages"] == 5
+    assert said["messages"] == 4
     assert sum(part["value"] for part in said["by_role"].values()) == said["total"]["value"]
     assert sum(part["value"] for part in said["by_type"].values()) == said["total"]["value"]
     assert said["counter"]["id"] == "exact:o200k_base"
@@ -241,8 +241,17 @@ def test_results_are_a_tools_words_on_every_wire() -> None:
 def test_a_list_of_runs_is_counted_by_its_first(tmp_path: Path) -> None:
     place = tmp_path / "runs.json"
     place.write_text(json.dumps([{"traj": CHAT}, {"traj": CHAT * 9}]), "utf-8")
-    assert json.loads(run(str(place), "-m", "gpt-5", "--json").stdout)["messages"] == 5
-    assert json.loads(run(str(place), "-m", "gpt-5", "--part", "1", "--json").stdout)["messages"] == 45
+    assert json.loads(run(str(place), "-m", "gpt-5", "--json").stdout)["messages"] == 4
+    assert json.loads(run(str(place), "-m", "gpt-5", "--part", "1", "--json").stdout)["messages"] == 44
+
+
+def test_a_request_that_was_logged_is_counted_with_its_answer(tmp_path: Path) -> None:
+    answer = {"model": "gpt-5", "choices": [{"message": CHAT[-1]}]}
+    place = tmp_path / "logged.json"
+    place.write_text(json.dumps({"messages": CHAT[:-1], "response": answer}), "utf-8")
+    said = json.loads(run(str(place), "--json").stdout)
+    assert (said["messages"], said["model"]["name"]) == (4, "gpt-5")
+    assert said["total"]["value"] == count_tokens(CHAT, model="gpt-5").value
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:

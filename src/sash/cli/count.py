@@ -74,7 +74,9 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """Of messages; bare words have none of the following."""
     by_type: dict[str, TokenCount] | msgspec.UnsetType = msgspec.UNSET
     messages: int | msgspec.UnsetType = msgspec.UNSET
+    """As `sash show` counts them: without the system prompt."""
     turns: int | msgspec.UnsetType = msgspec.UNSET
+    """That the user started; what was said before is turn 0 and not counted."""
     kind: str | msgspec.UnsetType = msgspec.UNSET
     """The format of a session file; `thread` of a stored one."""
     damaged: int | msgspec.UnsetType = msgspec.UNSET
@@ -184,7 +186,9 @@ def _of_file(place: Located, options: _Options, settings: Settings, reading: Rea
         _refuse_pictures(place.name, content)
         return msgspec.structs.replace(_counted(_words(content), settings), note=_cut_off(content))
     try:
-        return _counted(read(_listed(content), wire), settings)
+        given = read(_listed(content), wire)
+        if not found or "response" not in given.fields:
+            return _counted(given, settings)
     except InvalidMessage:
         if not found:
             raise
@@ -245,8 +249,7 @@ def _told(telling: Telling, settings: Settings) -> _Counted:
         tallying.add(message)
     with Progress(f"counting {telling.name}") as progress:
         for entry in progress.over(telling.entries):
-            if entry.message.role != "meta":
-                tallying.add(entry.message)
+            tallying.add(entry.message)
     divided = tallying.tally([tool.source for tool in telling.setup.tools])
     transcript = telling.transcript
     return _Counted(
@@ -306,7 +309,8 @@ def _print(counted: _Counted) -> None:
         out.say()
         _print_parts(out, "type", counted.tally.by_type, counted.total)
         out.say()
-        out.paragraph(f"{amount(counted.tally.turns, 'turn')}, {amount(counted.tally.messages, 'message')}")
+        beside = " and a system prompt" if counted.tally.system else ""
+        out.paragraph(f"{amount(counted.tally.turns, 'turn')}, {amount(counted.tally.messages, 'message')}{beside}")
     model = counted.choice.model
     out.say(f"{counted.total.full} {'token' if counted.total.value == 1 else 'tokens'}", "bold")
     if model.name:

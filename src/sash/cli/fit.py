@@ -108,9 +108,13 @@ def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Pat
 
 
 def _sentence(told: FittedSession) -> str:
-    turns = len(told.turns_in) + len(told.turns_out)
-    all_of_it = "its one turn" if turns == 1 else f"all {turns} turns"
-    left = f"{len(told.turns_out)} of {turns} turns left out" if told.turns_out else all_of_it
+    gone = [turn for turn in told.turns_out if turn]
+    turns = len(gone) + sum(turn > 0 for turn in told.turns_in)
+    left = {0: "no turn", 1: "its one turn"}.get(turns, f"all {turns} turns")
+    if gone:
+        left = f"{len(gone)} of {turns} turns left out"
+    elif told.turns_out:
+        left += " but what was said before"
     cut = f", {amount(len(told.shortened), 'result')} shortened" if told.shortened else ""
     mended = f", {amount(len(told.repairs), 'repair')}" if told.repairs else ""
-    return f"{told.before} said, {told.tokens} sent: {left}{cut}{mended}"
+    return f"{told.before} said, {told.after} of it sent: {left}{cut}{mended}; the request takes {told.tokens}"

@@ -162,8 +162,13 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
 
 
 def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
-    said = sum(turn.messages for turn in explained.turns)
-    parts = [it.kind, clean(it.model), f"{amount(len(explained.turns), 'turn')}, {amount(said, 'message')}"]
+    standing = [turn for turn in explained.turns if turn.state != "rewound"]
+    said = sum(turn.messages for turn in standing)
+    # Turn 0 was started by nobody: it is listed, and not counted.
+    turns = sum(turn.number > 0 for turn in standing)
+    parts = [it.kind, clean(it.model), f"{amount(turns, 'turn')}, {amount(said, 'message')}"]
+    if rewound := len(explained.turns) - len(standing):
+        parts.append(f"{amount(rewound, 'turn')} rewound")
     if it.compactions:
         parts.append(f"compacted {amount(it.compactions, 'time')} by the tool")
     out.paragraph(" · ".join(filter(None, parts)), "dim")
