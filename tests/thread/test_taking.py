@@ -50,6 +50,21 @@ def test_what_is_there_is_not_taken_again_and_what_is_new_is() -> None:
     assert len(thread.turns()) == 6
 
 
+def test_a_call_of_a_custom_tool_is_taken_and_not_mistaken_for_a_whole_request() -> None:
+    said = [
+        {"role": "user", "content": "Mend it."},
+        {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** Begin Patch"},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "Done."},
+    ]
+    thread = opened(MemoryStore())
+    messages = read({"input": said}, "openai-responses").messages
+    assert thread.take([Spoken(message) for message in messages]) == Taken(known=0, added=3)
+    appended = open_thread("appended", store=MemoryStore(), wire="openai-responses")
+    for item in said:
+        appended.append(item)
+    assert appended.request() == thread.request(wire="openai-responses") == {"input": said}
+
+
 def test_another_session_is_not_taken_into_it() -> None:
     thread = opened(MemoryStore())
     thread.take(session(3))
