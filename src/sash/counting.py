@@ -33,7 +33,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     by_type: Mapping[str, TokenCount]
     """Each kind of block; `framing` for what stands around them, `tools` and `request` as above."""
     messages: int
-    """All that was said, and what the log notes between; a system prompt is none of them."""
+    """All that was said: neither the system prompt nor what a log notes between."""
     turns: int
     """That the user started: what was said before the first of them is turn 0, and not counted."""
     system: int
@@ -91,15 +91,16 @@ class Tallying:
         self._by_role: dict[str, TokenCount] = {}
         self._by_type: dict[str, TokenCount] = {}
         self._placing = Placing()
-        self._turns = self._system = 0
+        self._turns = self._messages = self._system = 0
 
     def add(self, message: Message) -> None:
         """One more message; what a log says about itself takes no tokens."""
         placed = self._placing.add(message)
         self._turns += placed.starts
-        self._system += placed.turn == SYSTEM
         if message.role == "meta":
             return
+        self._system += placed.turn == SYSTEM
+        self._messages += placed.turn != SYSTEM
         # Anthropic writes results into the user's messages; they are a tool's words all the same.
         results = [type(block) is ToolResult for block in message.blocks]
         for block, is_result in zip(message.blocks, results, strict=True):
@@ -121,7 +122,7 @@ class Tallying:
             total=total(self._by_role.values()),
             by_role=self._by_role,
             by_type=_without_nothing(self._by_type),
-            messages=self._placing.length - self._system,
+            messages=self._messages,
             turns=self._turns,
             system=self._system,
         )

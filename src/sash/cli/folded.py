@@ -15,7 +15,7 @@ from sash.core.explain import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
 from sash.core.tokens import Counter
-from sash.core.turn import Placing
+from sash.core.turn import SYSTEM, Placing
 from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Heading, Part, Transcript, Usage, open_transcript
 from sash.transcripts.source import Source
@@ -76,6 +76,7 @@ class Folded(msgspec.Struct, kw_only=True):
     reported: Usage | None = None
     """The newest usage that the provider reported."""
     messages: int = 0
+    """All that was said: neither the system prompt nor what the tool notes between."""
     compactions: int = 0
     """That the tool made itself."""
 
@@ -185,7 +186,7 @@ def fold(telling: Telling, keep: Keep | None = None) -> Folded:
                 folded.times.setdefault(told.turn, entry.at)
             if entry.usage is not None:
                 folded.reported = entry.usage
-            folded.messages += entry.kind in ("message", "injected")
+            folded.messages += told.turn != SYSTEM and entry.message.role != "meta"
             folded.compactions += entry.kind == "compaction"
             if keep is not None and keep(told):
                 folded.kept.append(told)

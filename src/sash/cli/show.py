@@ -163,10 +163,9 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
 
 def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
     standing = [turn for turn in explained.turns if turn.state != "rewound"]
-    said = sum(turn.messages for turn in standing)
     # Turn 0 was started by nobody: it is listed, and not counted.
     turns = sum(turn.number > 0 for turn in standing)
-    parts = [it.kind, clean(it.model), f"{amount(turns, 'turn')}, {amount(said, 'message')}"]
+    parts = [it.kind, clean(it.model), f"{amount(turns, 'turn')}, {amount(it.messages, 'message')}"]
     if rewound := len(explained.turns) - len(standing):
         parts.append(f"{amount(rewound, 'turn')} rewound")
     if it.compactions:

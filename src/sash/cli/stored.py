@@ -93,6 +93,11 @@ class Stored:
         return heading_for(self.name, self.setup, None)
 
     @property
+    def messages(self) -> int:
+        """All that was said and still stands."""
+        return sum(turn.messages for turn in self.thread.turns() if turn.state != "rewound")
+
+    @property
     def parts(self) -> tuple[()]:
         """A thread is one conversation."""
         return ()

@@ -67,6 +67,10 @@ class Subject(Protocol):
         """How many there are."""
 
     @property
+    def messages(self) -> int:
+        """All that was said and still stands."""
+
+    @property
     def parts(self) -> Sequence[Part]:
         """The conversations in a file that holds several."""
 
