@@ -168,6 +168,32 @@ def test_a_pinned_turn_comes_back_and_stays(home: Path) -> None:
     assert (refused.code, refused.err) == (1, "sash: there is no turn 99\n")
 
 
+def test_pins_get_more_room_when_somebody_says_so(home: Path) -> None:
+    assert here("import", "session.jsonl", "--thread", "tight", "--history-tokens", "4k", home=home).code == 0
+    refused = here("pin", "tight", "1", home=home)
+    assert (refused.code, refused.out) == (1, "")
+    assert "raise `pin_tokens`" in refused.err
+    told = changed(home, "pin", "tight", "1", "--set", "pin_tokens=3000")
+    assert told.frame is not None
+    assert 1 in told.frame.carried
+    again = changed(home, "pin", "tight", "2")
+    assert again.frame is not None
+    assert {1, 2} <= set(again.frame.carried)
+    assert here("show", "tight", "--json", home=home).json()["high"] == 4_000
+
+
+def test_a_setting_that_a_command_does_not_take_is_refused(home: Path) -> None:
+    for words, why in (
+        (("pin", "work", "1", "--set", "port=1"), "port is nothing that a thread's policy has"),
+        (("compact", "work", "--dry-run", "--set", "keep_share=0.5"), "asks what another policy would do"),
+        (("mark", "work", "--set", "pin_tokens=1"), "No such option '--set'"),
+        (("search", "Request", "--set", "pin_tokens=1"), "No such option '--set'"),
+    ):
+        ran = here(*words, home=home)
+        assert (ran.code, ran.out) == (2, "")
+        assert why in " ".join(ran.err.split())
+
+
 def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
     marked = changed(home, "mark", "work", "here")
     assert marked.event is not None

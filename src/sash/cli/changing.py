@@ -10,11 +10,12 @@ import click
 import msgspec
 
 from sash.cli.answer import answer
-from sash.cli.options import STORED, from_settings, reports, settings_of
+from sash.cli.options import STORED, from_settings, reports, set_option, settings_of
 from sash.cli.screen import screen
 from sash.cli.stored import stored_thread
 from sash.core.explain import BECAUSE
 from sash.core.frame import Frame
+from sash.core.policy import Policy
 from sash.core.tokens import TokenCount
 from sash.thread import Thread
 
@@ -44,11 +45,20 @@ def changing(command: Command) -> Command:
     return command
 
 
+policy_option = set_option("First change this in the thread's own policy, for good.")
+"""For commands that a thread's policy may refuse, or that go by it."""
+
+
 @contextmanager
 def changed_thread(name: str, given: dict[str, Any]) -> Iterator[Thread]:
     """The thread, open for a change."""
     settings = settings_of(given, *STORED)
+    for other, written in settings.given.items():
+        if written.where.startswith("--") and other not in STORED and other not in Policy.__struct_fields__:
+            raise click.BadParameter(f"{other} is nothing that a thread's policy has", param_hint="'--set'")
     with stored_thread(name.removeprefix("thread:"), settings) as thread:
+        if settings.asked():
+            thread.configure(policy=settings.asked_of(thread.setup.policy))
         yield thread
 
 

@@ -30,18 +30,25 @@ STORED = ("store", "tenant")
 
 
 def from_settings(*names: str) -> Callable[[Command], Command]:
-    """An option for each of these settings; and `--set` for all that have none of their own."""
+    """
+    An option for each of these settings; and `--set` for all that have none of their own.
+
+    A command that only wants to know where threads are kept has nothing else that could be set.
+    """
 
     def decorated(command: Command) -> Command:
-        many = click.option(
-            "--set", "also", multiple=True, metavar="NAME=VALUE", help="Set anything that `sash config` lists."
-        )
-        command = many(command)
+        if set(names) - set(STORED):
+            command = set_option("Set anything that `sash config` lists.")(command)
         for name in reversed(names):
             command = _option(setting_named(name))(command)
         return command
 
     return decorated
+
+
+def set_option(help_text: str) -> Callable[[Command], Command]:
+    """The option `--set`."""
+    return click.option("--set", "also", multiple=True, metavar="NAME=VALUE", help=help_text)
 
 
 def _option(setting: Setting) -> Callable[[Command], Command]:

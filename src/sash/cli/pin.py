@@ -6,17 +6,19 @@ from typing import Any
 
 import click
 
-from sash.cli.changing import changed_thread, changing, tell
+from sash.cli.changing import changed_thread, changing, policy_option, tell
 
 
 @click.command()
 @changing
+@policy_option
 @click.argument("turn", type=click.IntRange(0))
 def pin(thread: str, turn: int, as_json: bool, **given: Any) -> None:
     """
     Keep TURN of THREAD in the window.
 
-    One that had left comes back. Pinned turns take at most pin_tokens together.
+    One that had left comes back. Pinned turns take at most pin_tokens together;
+    `--set pin_tokens=5k` raises that for this thread.
     """
     with changed_thread(thread, given) as it:
         tell(it, it.pin(turn), as_json=as_json, words=f"Turn {turn} is pinned.")
