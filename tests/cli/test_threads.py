@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -406,6 +407,20 @@ def test_exporting_says_what_was_done(home: Path) -> None:
     # On stdout it is the same.
     written_out = piped("export", "work", "--as", "pi", home=home).out
     assert written_out == (home / "out.jsonl").read_text()
+
+
+def test_converting_tells_of_messages_that_become_one(tmp_path: Path) -> None:
+    call = {"type": "function", "function": {"name": "read", "arguments": "{}"}}
+    said = [
+        {"role": "user", "content": "Read both."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "a", **call}, {"id": "b", **call}]},
+        {"role": "tool", "tool_call_id": "a", "content": "A"},
+        {"role": "tool", "tool_call_id": "b", "content": "B"},
+    ]
+    (tmp_path / "chat.json").write_text(json.dumps(said), "utf-8")
+    ran = here("convert", "chat.json", "--as", "anthropic", home=tmp_path)
+    assert ran.err == "1 message is written as part of the one before, as anthropic has it\n"
+    assert len(ran.json()["messages"]) == 3
 
 
 LONG = "d703f2aa-88b1-4c1e-9f52-0a6d3c1b7e42"

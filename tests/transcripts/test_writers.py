@@ -188,6 +188,28 @@ def test_what_a_format_has_no_place_for_is_named() -> None:
     assert [(loss.what, loss.message) for loss in wrote.lost] == [("left-out", 1)]
 
 
+def test_messages_that_a_format_writes_as_one_are_named_by_their_place_in_the_log() -> None:
+    chat = agent("openai-chat")
+    assert [message.role for message in chat] == ["user", "assistant", "tool", "tool", "assistant", "user"]
+    noted = [Message(role="meta"), *chat]
+    for name in ("anthropic", "pi", "claude-code"):
+        lost = write_transcript(noted, name, io.BytesIO(), heading=HEADING).lost
+        assert [(repair.what, repair.message) for repair in lost] == [("merged", 4)]
+    for name in ("openai-chat", "openai-responses"):
+        assert not write_transcript(noted, name, io.BytesIO(), heading=HEADING).lost
+    ends = [*noted[:5], Message(role="meta")]
+    assert [repair.message for repair in write_transcript(ends, "anthropic", io.BytesIO()).lost] == [4]
+
+
+def test_nothing_that_may_not_be_sent_twice_is_written_twice() -> None:
+    item = b'{"type":"web_search_call","id":"ws-1","status":"completed"}'
+    said = read_list(b'[{"role":"user","content":"find it"},' + item + b"," + item + b"]", "openai-responses")
+    into = io.BytesIO()
+    lost = write_transcript(list(said), "openai-responses", into).lost
+    assert [(repair.what, repair.message) for repair in lost] == [("duplicate-item", 2)]
+    assert json.loads(into.getvalue())["input"][1:] == [json.loads(item)]
+
+
 def test_the_same_history_is_written_with_the_same_bytes() -> None:
     for name in WRITERS:
         assert written(_told(), name) == written(_told(), name)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.folded import Telling
 from sash.cli.options import STORED, from_settings, reports, settings_of
@@ -17,6 +18,7 @@ from sash.cli.stored import stored_thread, tell_thread
 from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
 from sash.cli.written import heading_for
 from sash.transcripts import WRITERS, write_transcript
+from sash.transcripts.carrying import MERGED
 from sash.wire import Repair
 
 
@@ -27,7 +29,7 @@ class Converted(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     bytes: int
     lost: tuple[Repair, ...]
-    """What the format has no place for: what, of which message, why."""
+    """What the format has no place for: what, of which message, why. Of `merged` messages that is only their end."""
     output: str | None
 
 
@@ -88,10 +90,16 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
     if as_json:
         answer(told)
         return
-    for lost in wrote.lost[:LISTED]:
+    missing = [lost for lost in wrote.lost if lost.what != MERGED]
+    for lost in missing[:LISTED]:
         click.echo(f"message {lost.message}: {lost.why}", err=True)
-    if len(wrote.lost) > LISTED:
-        click.echo(f"and {len(wrote.lost) - LISTED:,} more that {format_as} has no place for", err=True)
+    if len(missing) > LISTED:
+        click.echo(f"and {len(missing) - LISTED:,} more that {format_as} has no place for", err=True)
+    if merged := len(wrote.lost) - len(missing):
+        are = "is" if merged == 1 else "are"
+        click.echo(
+            f"{amount(merged, 'message')} {are} written as part of the one before, as {format_as} has it", err=True
+        )
 
 
 LISTED = 5

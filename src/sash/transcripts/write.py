@@ -29,7 +29,7 @@ class Wrote(msgspec.Struct, frozen=True, kw_only=True):
 
     bytes: int
     lost: tuple[Repair, ...] = ()
-    """What the format has no place for: what, of which message, why."""
+    """What the format has no place for: what, of which message, why. Of `merged` messages that is only their end."""
 
 
 def write_transcript(
