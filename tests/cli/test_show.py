@@ -156,6 +156,24 @@ def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path, command: str) -
     assert ran.err.count("\n") == 1
 
 
+def test_a_file_of_another_tool_is_told_with_what_it_looks_like(session: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("nothing but words\n", "utf-8")
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_bytes(b"")
+    for command in ("show", "context", "explain", "fit", "count", "convert"):
+        more = ("--as", "pi") if command == "convert" else ()
+        for named in ("pi", "codex", "gemini", "openai-chat"):
+            ran = here(command, session, "--format", named, *more, home=tmp_path)
+            assert (ran.code, ran.out) == (1, "")
+            assert f"does not look like {named!r} but like 'claude-code'; leave `--format` out" in ran.err
+    ran = here("show", words, "--format", "codex", home=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "does not look like 'codex', nor like any other" in ran.err
+    # A session may be about to begin.
+    assert here("show", nothing, "--format", "codex", home=tmp_path).code == 0
+
+
 def test_damage_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     lines = exchange(1, "First") + exchange(2, "Second")
     path = written(tmp_path / "torn.jsonl", lines, tail='{"type":"user","mess')

@@ -16,8 +16,10 @@ from sash.core.message import Message
 from sash.core.request import assemble
 from sash.core.tokens import Counter
 from sash.core.turn import SYSTEM, Placing
+from sash.errors import UnknownTranscript
 from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Heading, Part, Transcript, Usage, open_transcript
+from sash.transcripts.sniff import format_of
 from sash.transcripts.source import Source
 from sash.window import Context, Prepared, Setup, Window
 
@@ -163,10 +165,13 @@ def tell_file(name: str, given: str | IO[bytes] | Source, settings: Settings, re
     The model is the one that was set, or the one that speaks most at the beginning: it decides
     what a token is, so it has to be known before the first message is counted.
     """
-    transcript = open_transcript(given, format=reading.format, part=reading.part)
+    source = given if isinstance(given, Source) else Source(given)
+    transcript = open_transcript(source, format=reading.format, part=reading.part)
     entries = transcript.messages(as_sent=reading.as_sent)
     # At least one is read: with it comes what the file says about itself.
     ahead = list(islice(entries, 1 if settings.text("model") else AHEAD))
+    if not ahead and reading.format and source.size and (found := format_of(source)) != reading.format:
+        raise UnknownTranscript(transcript.name, format=reading.format, found=found)
     spoke = Counts(entry.model for entry in ahead if entry.model).most_common(1)
     model = settings.text("model") or (spoke[0][0] if spoke else transcript.model)
     system = (transcript.system,) if transcript.system is not None else ()
