@@ -306,7 +306,7 @@ def test_facts_are_kept_and_search_finds(server: Running) -> None:
     facts = server.post(f"/v1/threads/{place}/facts", {"text": "The deadline is Friday."})["facts"]
     assert facts[0]["text"] == "The deadline is Friday."
     word = f"zebra{uuid4().hex[:6]}"
-    said(server, place, f"a {word} ran")
+    said(server, place, f"{'and on ' * 200}a {word} ran")
     found = server.get(f"/v1/threads/{place}/search?text={word}")["found"]
     assert found[0]["threadId"] == place
     assert word in found[0]["text"]

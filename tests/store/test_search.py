@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sash.store import Matching, Store
+from sash.store.words import passage
 from tests.store.building import entry, said, texts_of, thread_of
 
 SAID = (
@@ -23,6 +24,32 @@ SAID = (
     "100% of $5.00, -1e5",
     "NEAR(q z) {x} ^y ( ' ; -- \\",
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "shown"),
+    [
+        ("category " * 90 + "the cat sat", "cat", "… category category the cat sat"),
+        (
+            "filler " * 90 + "in src/foo_bar.py it broke",
+            "foo-bar broke",
+            "… filler filler filler in src/foo_bar.py it broke",
+        ),
+        ("red " * 9 + "filler " * 90 + "the violin is RED.", "violin red", "… filler filler filler the violin is RED."),
+        ("Straßen " * 20 + "Große Straße", "STRASSE", "… Straßen Straßen Straßen Große Straße"),
+        ("a" * 500 + " cat", "cat", "… cat"),
+        ("one\n\n  two", "two", "one two"),
+        ("nothing of it", "elsewhere", "nothing of it"),
+        ("", "cat", ""),
+    ],
+)
+def test_what_is_shown_of_a_message_is_where_the_words_stand(text: str, wanted: str, shown: str) -> None:
+    assert passage(text, wanted, before=30, most=60) == shown
+
+
+@given(text=st.text(max_size=300), wanted=st.text(max_size=20), before=st.integers(0, 40), more=st.integers(1, 60))
+def test_whatever_is_looked_for_no_more_is_shown_than_asked(text: str, wanted: str, before: int, more: int) -> None:
+    assert len(passage(text, wanted, before=before, most=before + more)) <= before + more + 4
 
 
 @pytest.mark.parametrize(

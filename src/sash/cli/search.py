@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import click
@@ -22,14 +20,12 @@ from sash.cli.subject import THREAD, located, reading_options, take_reading
 from sash.core.message import Message
 from sash.core.turn import wrote
 from sash.settings import Settings
-from sash.store.words import holds, phrases
+from sash.store.words import holds, passage, phrases
 from sash.thread.log import message_of
 from sash.transcripts import open_transcript
 
 AROUND = 60
 """Characters that are shown before and after what was found."""
-MOST_PLACES = 50
-"""Of one word in one message that are looked at for the best one."""
 
 
 class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +98,7 @@ def _found(text: str, subject: str | None, settings: Settings, reading: Reading,
             role = speaker(told.message)
             newest.append(
                 FoundMessage(
-                    name=place.name, turn=told.turn, position=told.position, role=role, text=_around(words, text)
+                    name=place.name, turn=told.turn, position=told.position, role=role, text=_passage(words, text)
                 )
             )
     yield from reversed(newest[-limit:])
@@ -121,7 +117,7 @@ def _stored(text: str, subject: str | None, settings: Settings, limit: int) -> I
             [event] = store.events(settings.text("tenant"), one.thread, since=one.seq - 1, until=one.seq)
             role = speaker(message_of(event))
             yield FoundMessage(
-                name=one.name, turn=one.turn, position=one.seq - 1, role=role, text=_around(one.text, text)
+                name=one.name, turn=one.turn, position=one.seq - 1, role=role, text=_passage(one.text, text)
             )
 
 
@@ -130,17 +126,8 @@ def speaker(message: Message) -> str:
     return "tool" if message.role == "user" and message.closed() and not wrote(message) else message.role
 
 
-def _around(words: str, text: str) -> str:
-    """The place where it stands, or where most of its words stand together."""
-    low, wanted = words.casefold(), text.casefold()
-    place = low.find(wanted)
-    if place < 0:
-        parts = wanted.split()
-        places = [found.start() for part in parts for found in islice(re.finditer(re.escape(part), low), MOST_PLACES)]
-        near = [(sum(part in low[at : at + 2 * AROUND] for part in parts), -at) for at in places]
-        place = -max(near, default=(0, 0))[1]
-    first, last = max(0, place - AROUND), place + max(len(text), AROUND) + AROUND
-    return " ".join(words[first:last].split())
+def _passage(words: str, text: str) -> str:
+    return passage(words, text, before=AROUND, most=2 * AROUND + max(len(text), AROUND))
 
 
 def _print(out: Screen, message: FoundMessage) -> None:

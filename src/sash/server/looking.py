@@ -21,11 +21,14 @@ from sash.server.origins import Part, parts_of
 from sash.server.route import Asked, Given, Route, Shape
 from sash.server.shapes import History, HistoryQuery, Name, Number, Page, Share, Size, WireName
 from sash.server.timeline import Moment, cached_share, timeline_of
+from sash.store.words import passage
 from sash.thread import Thread
 from sash.thread.acts import act_of
 from sash.thread.log import message_of
 from sash.window.replay import Replay
 
+BEFORE, PASSAGE = 30, 500
+"""Characters that are shown before what was found, and in all: a list has only two lines for it."""
 MOST_REPLAYED = 50_000
 """Events of a log that is replayed to answer a what-if."""
 MOST_CHARGED = 2_000
@@ -127,7 +130,7 @@ class FoundShape(Shape, frozen=True, kw_only=True):
     role: str
     handle: str
     text: str
-    """Its first 500 characters."""
+    """At most 500 characters of it, from where most of the words stand together."""
 
 
 class FoundList(Shape, frozen=True, kw_only=True):
@@ -310,7 +313,7 @@ async def _search(asked: Asked[None, SearchQuery], thread_id: str | None) -> Fou
                     turn=one.turn,
                     role=one.role,
                     handle=f"{one.seq - 1}.0",
-                    text=one.text[:500],
+                    text=passage(one.text, query.text, before=BEFORE, most=PASSAGE),
                 )
                 for one in found
             ]

@@ -8,6 +8,7 @@ sentences whole. So words are cut here, and the database's index only gets to se
 from __future__ import annotations
 
 import re
+from collections import deque
 from hashlib import blake2b
 
 from sash.store.rows import Matching
@@ -40,6 +41,49 @@ def phrases(text: str, match: Matching) -> list[list[str]]:
     """What has to stand in a message, word by word, for it to be found. A text without any word finds nothing."""
     pieces = [text] if match == "phrase" else text.split()
     return [phrase for piece in pieces if (phrase := words(piece))]
+
+
+def passage(text: str, wanted: str, *, before: int, most: int) -> str:
+    """
+    The part of a text where most of what was looked for stands together, on one line.
+
+    It is looked for word by word, as the index does: a part of another word is no hit.
+    """
+    found = _hits(text, phrases(wanted, "all"))
+    together = [len({which for at, which in found if start <= at < start + most - before}) for start, _ in found]
+    start = found[together.index(max(together))][0] if found else 0
+    first, last = max(0, start - before), max(0, start - before) + most
+    if first:
+        # No word is shown from its middle, unless it goes on for longer than what is shown before the hit.
+        space = _SPACE.search(text, first - 1, start)
+        first = space.end() if space is not None else first
+    shown = " ".join(text[first:last].split())
+    return f"{'… ' if first else ''}{shown}{' …' if last < len(text) else ''}"
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def _hits(text: str, wanted: list[list[str]]) -> list[tuple[int, int]]:
+    """Where each phrase stands in a text: the place of its first character, and which of them it is; the first ones."""
+    last = {phrase[-1] for phrase in wanted}
+    said: deque[tuple[str, int]] = deque(maxlen=max(map(len, wanted), default=1))
+    hits: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        word = match.group().casefold()[:LONGEST]
+        said.append((word, match.start()))
+        if word in last:
+            before = [near for near, _ in said]
+            for which, phrase in enumerate(wanted):
+                if before[-len(phrase) :] == phrase:
+                    hits.append((said[-len(phrase)][1], which))
+            if len(hits) >= _MOST_HITS:
+                break
+    return sorted(hits)
+
+
+_MOST_HITS = 200
+"""Of which the best is chosen."""
 
 
 def places(tenant: str, thread: int | None) -> list[str]:
