@@ -156,6 +156,26 @@ def test_an_undone_slide_brings_the_turns_back_until_the_window_is_full() -> Non
     assert thread.verify().ok
 
 
+def test_what_left_with_a_slide_is_told_also_when_it_came_back() -> None:
+    thread = opened()
+    talk(thread, 12)
+    thread.mark("here")
+    talk(thread, 2)
+    thread.rewind("here")
+    talk(thread, 10)
+    told = {frame.number: frame.evicted for frame in thread.explain().frames}
+    assert sorted(number for left in told.values() for number in left) == numbers(thread, "evicted")
+    assert numbers(thread, "rewound") == [13, 14]
+    pinned = thread.pin(1)
+    assert pinned is not None
+    undone = [thread.undo() for _ in range(3)]
+    after = {frame.number: frame.evicted for frame in thread.explain().frames}
+    assert {number: after[number] for number in told} == told
+    assert not any(after[frame.number] for frame in (pinned, *undone[1:]))
+    # What was pinned leaves again where that is undone.
+    assert after[undone[0].number] == (1,)
+
+
 def test_each_undone_slide_brings_back_what_left_with_it_however_much_was_said_since() -> None:
     thread = opened()
     talk(thread, 24)

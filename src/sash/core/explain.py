@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal, TypeVar
@@ -74,6 +75,7 @@ class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages stood in the log."""
     boundary: int
     evicted: tuple[int, ...]
+    """Turns that left with it, also where an undo or a pin has brought them back since."""
     shortened: int
     """Blocks it shortened that were whole before."""
     digested_steps: int
@@ -360,9 +362,7 @@ class _View:
     # Frames.
 
     def frames(self) -> Iterator[ExplainedFrame]:
-        evicted: dict[int, list[int]] = {}
-        for left in self.past.evicted:
-            evicted.setdefault(left.frame, []).append(left.number)
+        left = self._left_at()
         before: frozenset[str] = frozenset()
         told: dict[int, int] = {}
         for frame in self.past.frames:
@@ -374,7 +374,7 @@ class _View:
                 reason=BECAUSE[frame.reason],
                 at=frame.at,
                 boundary=frame.boundary,
-                evicted=tuple(sorted(evicted.get(frame.number, ()))),
+                evicted=tuple(left[frame.number]),
                 shortened=len(short - before),
                 digested_steps=sum(max(0, steps - told.get(turn, 0)) for turn, steps in digested.items()),
                 tokens_before=self.count(frame.tokens_before, self.fold.exact),
@@ -383,6 +383,25 @@ class _View:
                 fits=frame.fits,
             )
             before, told = short, digested
+
+    def _left_at(self) -> dict[int, list[int]]:
+        """The turns that left at each frame, also those that something has brought back since."""
+        rewound = {gone.number: gone.frame for gone in self.past.rewound}
+        known = sorted({*(left.number for left in self.past.evicted), *rewound, *self.fold.turns})
+        found: dict[int, list[int]] = {}
+        boundary, carried = 0, frozenset[int]()
+        for frame in self.past.frames:
+            staying = frozenset(frame.carried)
+            passed = known[bisect_left(known, boundary) : bisect_left(known, frame.boundary)]
+            dropped = {number for number in carried - staying if number < min(boundary, frame.boundary)}
+            found[frame.number] = [
+                number
+                for number in sorted({*passed, *dropped} - staying)
+                # What a rewind had taken out before was in no window.
+                if rewound.get(number, frame.number) >= frame.number
+            ]
+            boundary, carried = frame.boundary, staying
+        return found
 
     def _because(self, number: int) -> str:
         return BECAUSE[self.by_number[number].reason]
