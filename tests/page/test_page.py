@@ -335,6 +335,32 @@ def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, serv
     expect(page.locator("#turn-5")).to_contain_text("Question 5")
 
 
+def test_the_strip_of_a_long_thread_stays_on_a_small_screen(page: Page, server: Running) -> None:
+    thread = thread_with(server, 0)
+    said = [
+        {"role": role, "content": f"{words} {n}"}
+        for n in range(1, 701)
+        for role, words in (("user", "Question"), ("assistant", "Answer"))
+    ]
+    server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    server.post(f"/v1/threads/{thread}/messages", {"messages": said[:2], "wire": "openai-chat"})
+    inside = """() => {
+        const rail = document.querySelector(".strip .rail").getBoundingClientRect();
+        return [...document.querySelectorAll(".strip .cell, .strip .sash:not([hidden])")]
+          .every((each) => each.getBoundingClientRect().right <= rail.right + 4 && rail.right <= innerWidth);
+    }"""
+    for width in (390, 1440, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        opened(page, server, thread)
+        page.wait_for_function(inside)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".strip .cell").count() > 40
+    # A window that is made wider, or narrower, while one looks at it.
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function(inside)
+
+
 def test_pictures_of_the_main_views_can_be_taken(
     page: Page, server: Running, pictures: Path | None, tmp_path: Path
 ) -> None:

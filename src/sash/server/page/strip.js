@@ -5,6 +5,7 @@ import { fill, make, plain } from "./dom.js";
 import { many, tokens, value } from "./words.js";
 
 const MOST_CELLS = 240;
+const THINNEST = 3; // pixels of a cell, with the gap after it
 
 export function strip(choose) {
   const cells = new Map();
@@ -14,15 +15,20 @@ export function strip(choose) {
   const legend = make("div.legend");
   const element = make("section.strip", { "aria-label": "The log, and the window over it" }, rail, legend);
   let last = null;
+  let room = 0;
+  const cellsThatFit = () => Math.min(MOST_CELLS, Math.floor((rail.clientWidth || innerWidth) / THINNEST));
 
   function show(explained) {
     last = explained;
+    room = cellsThatFit();
     other.hidden = true;
     const present = explained.turns;
     const short = new Set(explained.results.filter((result) => result.state === "shortened").map((result) => result.turn));
     cells.clear();
     const newest = present.at(-1)?.number;
-    fill(rail, grouped(present, explained.boundary).map((group) => {
+    const groups = grouped(present, explained.boundary, room);
+    rail.classList.toggle("dense", groups.length > room);
+    fill(rail, groups.map((group) => {
       const [turn] = group;
       const last = group.at(-1);
       const whole = { value: group.reduce((sum, one) => sum + value(one.whole), 0), exact: group.every((one) => one.whole.exact) };
@@ -64,8 +70,8 @@ export function strip(choose) {
   }
 
   /** Turns in so many groups at the most; a group never crosses the boundary, nor holds turns in different states. */
-  function grouped(turns, boundary) {
-    const size = Math.ceil(turns.length / MOST_CELLS);
+  function grouped(turns, boundary, most) {
+    const size = Math.ceil(turns.length / most);
     if (size <= 1) return turns.map((turn) => [turn]);
     const groups = [];
     for (const turn of turns) {
@@ -86,7 +92,12 @@ export function strip(choose) {
     box.style.width = `${live.at(-1).offsetLeft + live.at(-1).offsetWidth + 3 - left}px`;
   }
 
-  new ResizeObserver(() => last && place(frame, last.boundary)).observe(rail);
+  new ResizeObserver(() => {
+    if (!last) return;
+    const most = cellsThatFit();
+    if (most !== room && last.turns.length > Math.min(most, room)) show(last);
+    else place(frame, last.boundary);
+  }).observe(rail);
 
   return { element, show, maybe: (explained) => (explained ? place(other, explained.boundary) : (other.hidden = true)) };
 }

@@ -31,7 +31,7 @@ export function windowPane(pane, { context, explained }) {
           make("td.num", {}, row.source === "reserve" ? percent(reserve / context.window) : percent(value(row.tokens) / context.window)),
           make("td.num", {}, tokens(row.given)))),
         context.around ? make("tr", { hint: "what a provider needs beside what was said" },
-          make("td.key", {}, "Repairs, framing"), make("td.num", {}, tokens(context.around)), make("td.num", {}, ""), make("td.num", {}, "")) : null)),
+          make("td", {}, "Repairs, framing"), make("td.num", {}, tokens(context.around)), make("td.num", {}, ""), make("td.num", {}, "")) : null)),
     make("h2", {}, "Live tokens over time"),
     chart(context.timeline ?? [], explained),
     make("p.soft", {}, slides(explained)),
