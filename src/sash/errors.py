@@ -337,7 +337,10 @@ class StoreReadOnly(StoreError):
 
     def __init__(self, place: str, problem: str) -> None:
         self.place, self.problem = place, problem
-        super().__init__(f"{place!r} may not be written ({problem}); look at the permissions of file and folder")
+        super().__init__(
+            f"{place!r} may not be written ({problem}); "
+            "look at the permissions of file and folder, or name another store"
+        )
 
 
 class DamagedDatabase(StoreError):

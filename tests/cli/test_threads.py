@@ -19,6 +19,7 @@ from sash.cli.threads import ShownThreads
 from sash.thread import Fact
 from tests.cli.front_door import Ran, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
+from tests.store.powers import held_to_permissions
 
 SMALL = ("--history-tokens", "4k", "--set", "pin_tokens=3000")
 
@@ -351,6 +352,43 @@ def test_the_fitted_request_goes_to_a_file_whole_or_not_at_all(home: Path) -> No
     assert (tiny.code, tiny.out) == (1, "")
     assert "raise `window`" in tiny.err
     assert sorted(path.name for path in home.glob("*none*")) == []
+
+
+def test_a_store_that_may_only_be_read_is_looked_into(home: Path) -> None:
+    whole = here("show", "work", home=home)
+    folder = home / ".local" / "share" / "sash"
+    (folder / "sash.db").chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        with held_to_permissions():
+            assert here("show", "work", home=home) == whole
+            for words in (
+                ("threads",),
+                ("explain", "work"),
+                ("context", "work"),
+                ("fit", "work"),
+                ("count", "work"),
+                ("search", "Request"),
+                ("expand", "work", "2.0"),
+                ("facts", "work"),
+                ("export", "work", "--as", "pi"),
+                ("backup", str(home / "copy.db")),
+            ):
+                assert here(*words, home=home).code == 0, words
+            for words in (("compact", "work"), ("mark", "work"), ("import", "session.jsonl", "--thread", "new")):
+                ran = here(*words, home=home)
+                assert (ran.code, ran.out) == (1, "")
+                assert "may not be written" in ran.err
+                assert "permissions of file and folder" in ran.err
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_thread_that_was_opened_again_is_fitted_with_all_that_left_it(home: Path) -> None:
+    of_file = here("fit", "session.jsonl", *SMALL, "--json", home=home).json()
+    stored = here("fit", "work", "--json", home=home).json()
+    for name in ("before", "after", "ratio", "turns_in", "turns_out", "tokens"):
+        assert stored[name] == of_file[name], name
 
 
 def test_a_store_can_be_named(home: Path) -> None:

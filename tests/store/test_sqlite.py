@@ -14,7 +14,15 @@ from threading import Event as Flag
 import apsw
 import pytest
 
-from sash.errors import Conflict, DamagedDatabase, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sash.errors import (
+    Conflict,
+    DamagedDatabase,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    UnknownStore,
+)
 from sash.store import Entry, Store, open_store
 from sash.store.queries import statements
 from sash.store.sqlite import SqliteStore, writer
@@ -95,6 +103,88 @@ def test_a_database_that_became_read_only_can_still_be_read(scratch: Path) -> No
     store.append("", thread, entry(said("second")))
     assert texts_of(store, "", thread) == ["first", "second"]
     store.close()
+
+
+def closed(path: Path) -> str:
+    """A database that nobody has open, and what was said in it."""
+    store = open_store(f"sqlite:///{path}")
+    thread_of(store, "", "first")
+    store.close()
+    return "first"
+
+
+@pytest.mark.parametrize("folder_mode", [0o555, 0o755])
+def test_a_database_that_may_only_be_read_is_read(scratch: Path, folder_mode: int) -> None:
+    folder = scratch / "theirs"
+    folder.mkdir()
+    path = folder / "threads.db"
+    said_there = closed(path)
+    path.chmod(0o444)
+    folder.chmod(folder_mode)
+    try:
+        with held_to_permissions():
+            store = open_store(f"sqlite:///{path}")
+            [thread] = store.threads("")
+            assert texts_of(store, "", thread.id) == [said_there]
+            assert [found.text for found in store.search("", "first")] == [said_there]
+            with pytest.raises(StoreReadOnly, match="permissions of file and folder"):
+                store.append("", thread.id, entry(said("second")))
+            with pytest.raises(StoreReadOnly):
+                thread_of(store, "", "another")
+            store.backup(scratch / "copy.db")
+            assert any("may not be written" in problem for problem in store.health().problems)
+            store.close()
+    finally:
+        folder.chmod(0o755)
+    copy = open_store(f"sqlite:///{scratch}/copy.db")
+    assert texts_of(copy, "", thread.id) == [said_there]
+    copy.close()
+
+
+def test_an_address_may_ask_for_reading_only(scratch: Path) -> None:
+    path = scratch / "threads.db"
+    said_there = closed(path)
+    store = open_store(f"sqlite:///{path}?mode=ro")
+    [thread] = store.threads("")
+    assert texts_of(store, "", thread.id) == [said_there]
+    with pytest.raises(StoreReadOnly, match="its address says mode=ro"):
+        store.append("", thread.id, entry(said("second")))
+    # Somebody who may write goes on meanwhile.
+    writing = open_store(f"sqlite:///{path}")
+    writing.append("", thread.id, entry(said("second")))
+    assert texts_of(store, "", thread.id) == [said_there, "second"]
+    writing.close()
+    store.close()
+    with pytest.raises(UnknownStore, match="it takes 'rw' or 'ro'"):
+        open_store(f"sqlite:///{path}?mode=w")
+    with pytest.raises(StoreUnavailable):
+        open_store(f"sqlite:///{scratch}/nowhere.db?mode=ro")
+    assert not (scratch / "nowhere.db").exists()
+
+
+def test_what_cannot_be_read_whole_is_not_read_at_all(scratch: Path) -> None:
+    folder = scratch / "theirs"
+    folder.mkdir()
+    path = folder / "threads.db"
+    closed(path)
+    # A log that was not copied back, as a killed process leaves it behind.
+    (folder / "threads.db-wal").write_bytes(b"not copied back")
+    old = folder / "old.db"
+    closed(old)
+    connection = apsw.Connection(str(old))
+    connection.pragma("user_version", 1)
+    connection.close()
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        with held_to_permissions():
+            with pytest.raises(StoreReadOnly, match="still in its write-ahead log"):
+                open_store(f"sqlite:///{path}")
+            with pytest.raises(StoreReadOnly, match="its schema is at 1"):
+                open_store(f"sqlite:///{old}")
+    finally:
+        folder.chmod(0o755)
 
 
 def test_a_folder_without_permission_is_named(scratch: Path) -> None:

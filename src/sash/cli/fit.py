@@ -13,7 +13,7 @@ from sash.cli.answer import answer
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
-from sash.core.tokens import TokenCount
+from sash.core.tokens import TokenCount, total
 from sash.transcripts import FORMATS, WRITERS, Entry, write_transcript
 from sash.window import Prepared
 from sash.wire import WIRES, Repair
@@ -92,14 +92,18 @@ def _write_session(it: Subject, prepared: Prepared, format_as: str, into: IO[byt
 
 def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Path | None) -> FittedSession:
     report = prepared.report
+    # A thread that was opened again knows only of turns that left since; its store knows all.
+    known = {*report.turns_in, *report.turns_out}
+    earlier = [turn for turn in it.explain().turns if turn.state == "evicted" and turn.number not in known]
+    before = total((report.before, *(turn.whole for turn in earlier)))
     return FittedSession(
         name=it.name,
         tokens=prepared.tokens,
-        before=report.before,
+        before=before,
         after=report.after,
-        ratio=round(report.ratio, 4),
+        ratio=round(1 - report.after.value / before.value, 4) if before.value else 0.0,
         turns_in=report.turns_in,
-        turns_out=report.turns_out,
+        turns_out=(*(turn.number for turn in earlier), *report.turns_out),
         shortened=report.shortened,
         repairs=(*report.repairs, *lost),
         fits=report.fits,

@@ -20,7 +20,8 @@ def open_store(url: str = DEFAULT) -> Store:
 
     `sqlite:///sash.db` is a file in the current folder, `sqlite:////var/lib/sash.db` has the whole
     path, `sqlite:` is the user's own. `?durability=normal` trades the last moments before a
-    power cut for speed; a crash of the process loses nothing either way.
+    power cut for speed; a crash of the process loses nothing either way. `?mode=ro` only reads, as
+    is done anyway with a file that may not be written.
     """
     parts = _parts(url)
     match parts.scheme:
@@ -59,13 +60,15 @@ def _sqlite(url: str, parts: SplitResult) -> Store:
 
     file = _file(url, parts)
     asked = dict(parse_qsl(parts.query, keep_blank_values=True))
-    durability = asked.pop("durability", "full")
+    durability, mode = asked.pop("durability", "full"), asked.pop("mode", "rw")
     if asked:
-        raise UnknownStore(url, f"it does not know {', '.join(map(repr, asked))}, only 'durability'")
+        raise UnknownStore(url, f"it does not know {', '.join(map(repr, asked))}, only 'durability' and 'mode'")
+    if mode not in ("rw", "ro"):
+        raise UnknownStore(url, f"mode is {mode!r}; it takes 'rw' or 'ro'")
     if durability == "full":
-        return SqliteStore(file, durability="full")
+        return SqliteStore(file, durability="full", read_only=mode == "ro")
     if durability == "normal":
-        return SqliteStore(file, durability="normal")
+        return SqliteStore(file, durability="normal", read_only=mode == "ro")
     raise UnknownStore(url, f"durability is {durability!r}; it takes 'full' or 'normal'")
 
 

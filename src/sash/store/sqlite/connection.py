@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 import apsw
 
@@ -23,7 +24,14 @@ WAL_LIMIT = 16_000_000
 APPLICATION_ID = 0x73617368
 """`sash`, so that `file` and a careful program know whose database it is."""
 
-_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+Access = Literal["write", "read", "still"]
+"""`still`: nothing may be written beside the file either, so SQLite is told that nobody changes it."""
+
+_FLAGS: dict[Access, int] = {
+    "write": apsw.SQLITE_OPEN_READWRITE,
+    "read": apsw.SQLITE_OPEN_READONLY,
+    "still": apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+}
 
 
 def prepare(path: Path) -> None:
@@ -43,9 +51,10 @@ def prepare(path: Path) -> None:
         raise StoreUnavailable(str(path), error.strerror or str(error)) from error
 
 
-def connect(path: Path, *, durability: Durability, writer: bool) -> apsw.Connection:
+def connect(path: Path, *, durability: Durability, writer: bool, access: Access = "write") -> apsw.Connection:
     """A connection with the settings that every one of ours has."""
-    connection = apsw.Connection(str(path), flags=_FLAGS)
+    name = f"file:{quote(str(path.absolute()))}?immutable=1" if access == "still" else str(path)
+    connection = apsw.Connection(name, flags=_FLAGS[access] | apsw.SQLITE_OPEN_NOMUTEX)
     try:
         connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
         connection.create_scalar_function("now_us", _now_us, 0)
@@ -69,12 +78,48 @@ def connect(path: Path, *, durability: Durability, writer: bool) -> apsw.Connect
     return connection
 
 
+def access_for_reading(path: Path, durability: Durability) -> Access:
+    """
+    How a database that may not be written is read; refuses one that cannot be, as it is.
+
+    A reader, too, has to put a file beside the database, which a folder may forbid: then it is
+    read as something that nobody changes. Not while a write-ahead log holds some of it.
+    """
+    access: Access = "read"
+    try:
+        found = _version_in(path, durability, access)
+    except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+        wal = Path(f"{path}-wal")
+        if wal.exists() and wal.stat().st_size > 0:
+            problem = "nor read: some of it is still in its write-ahead log, which only who may write can open"
+            raise StoreReadOnly(str(path), problem) from error
+        access = "still"
+        found = _version_in(path, durability, access)
+    latest = len(migrations("sqlite"))
+    _refuse_newer(path, found, latest)
+    if found < latest:
+        problem = f"its schema is at {found} and has to be brought to {latest} before it is read"
+        raise StoreReadOnly(str(path), problem)
+    return access
+
+
+def _version_in(path: Path, durability: Durability, access: Access) -> int:
+    connection = connect(path, durability=durability, writer=False, access=access)
+    try:
+        return version_of(connection)
+    finally:
+        connection.close()
+
+
 def _now_us(*_: object) -> int:
     return time.time_ns() // 1000
 
 
 def set_up(connection: apsw.Connection, path: Path) -> str:
     """Bring mode and schema up to date; many processes may do it at once. Returns the journal mode."""
+    if connection.readonly("main"):
+        # SQLite opens for reading what may not be written, and would say so only at the first commit.
+        raise apsw.ReadOnlyError("the file is read-only")
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

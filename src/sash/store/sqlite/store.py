@@ -12,12 +12,22 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
-from sash.errors import DamagedDatabase, StoreUnavailable
+from sash.errors import DamagedDatabase, StoreReadOnly, StoreUnavailable
 from sash.store.queries import migrations, statements
 from sash.store.rows import Health, Matching
 from sash.store.running import Running
 from sash.store.sql import SqlStore
-from sash.store.sqlite.connection import WAL_LIMIT, Durability, connect, keep_copy, prepare, set_up, version_of
+from sash.store.sqlite.connection import (
+    WAL_LIMIT,
+    Access,
+    Durability,
+    access_for_reading,
+    connect,
+    keep_copy,
+    prepare,
+    set_up,
+    version_of,
+)
 from sash.store.sqlite.faults import translated, translation
 from sash.store.sqlite.running import Transaction
 from sash.store.sqlite.writer import Writer
@@ -37,25 +47,45 @@ SAFE_VERSION = (3, 51, 3)
 class SqliteStore(SqlStore):
     """Threads in a SQLite database, shared by as many threads and processes of one machine as like."""
 
-    def __init__(self, path: Path, *, durability: Durability = "full") -> None:
+    _writer: Writer
+    """Of a store that may be written."""
+
+    def __init__(self, path: Path, *, durability: Durability = "full", read_only: bool = False) -> None:
         self.path, self.durability = path, durability
         self._place = str(path)
         self._idle: list[apsw.Connection] = []
         self._lock = Lock()
         self._closed = False
-        prepare(path)
+        self._access: Access = "write"
+        self._why_not = "its address says mode=ro" if read_only else ""
+        """Why it may not be written."""
+        self._mode = "wal"
+        if not read_only:
+            self._begin_writing()
+        if self._why_not:
+            with translated(self._place):
+                self._access = access_for_reading(path, durability)
+
+    def _begin_writing(self) -> None:
+        """Make what is missing, and a writer; of a database that is there and may only be read, note why not."""
+        prepare(self.path)
         with translated(self._place):
-            connection = connect(path, durability=durability, writer=True)
             try:
-                self._mode = set_up(connection, path)
-            except BaseException:
-                connection.close()
-                raise
-            self._writer = Writer(connection, self._place)
+                connection = connect(self.path, durability=self.durability, writer=True)
+                try:
+                    self._mode = set_up(connection, self.path)
+                except BaseException:
+                    connection.close()
+                    raise
+                self._writer = Writer(connection, self._place)
+            except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+                self._why_not = str(error)
 
     def _write(self, tenant: str | None, work: Callable[[Running], T], *, erasing: bool = False) -> T:  # noqa: ARG002 - here every statement names the tenant itself
         if self._closed:
             raise StoreUnavailable(self._place, "it was closed")
+        if self._why_not:
+            raise StoreReadOnly(self._place, self._why_not)
         with translated(self._place):
             result: T = self._writer.write(work, erasing=erasing)
             return result
@@ -79,7 +109,7 @@ class SqliteStore(SqlStore):
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return connect(self.path, durability=self.durability, writer=False)
+        return connect(self.path, durability=self.durability, writer=False, access=self._access)
 
     def _give_back(self, connection: apsw.Connection) -> None:
         with self._lock:
@@ -148,8 +178,9 @@ class SqliteStore(SqlStore):
             )
         if self.path.exists() and (mode := stat.S_IMODE(self.path.stat().st_mode)) & 0o077:
             problems.append(f"{self._place!r} is open to others (mode {mode:o}); chmod 600 it")
-        if not os.access(self.path, os.W_OK):
-            problems.append(f"{self._place!r} may not be written; look at its permissions")
+        if self._why_not or not os.access(self.path, os.W_OK):
+            why = f" ({self._why_not})" if self._why_not else ""
+            problems.append(f"{self._place!r} may not be written{why}; look at its permissions")
         if (size := self._wal_bytes()) > WAL_WORRY:
             problems.append(f"the write-ahead log has grown to {size:,} bytes; some reader does not let go")
         return problems
@@ -184,7 +215,8 @@ class SqliteStore(SqlStore):
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        self._writer.close()
+        if not self._why_not:
+            self._writer.close()
 
 
 def _broken_pages(connection: apsw.Connection) -> list[str]:
