@@ -131,6 +131,8 @@ def test_a_database_that_may_only_be_read_is_read(scratch: Path, folder_mode: in
                 store.append("", thread.id, entry(said("second")))
             with pytest.raises(StoreReadOnly):
                 thread_of(store, "", "another")
+            with pytest.raises(StoreReadOnly):
+                open_store(f"sqlite:///{path}", to_write=True)
             store.backup(scratch / "copy.db")
             assert any("may not be written" in problem for problem in store.health().problems)
             store.close()
@@ -155,6 +157,8 @@ def test_an_address_may_ask_for_reading_only(scratch: Path) -> None:
     assert texts_of(store, "", thread.id) == [said_there, "second"]
     writing.close()
     store.close()
+    with pytest.raises(StoreReadOnly, match="its address says mode=ro"):
+        open_store(f"sqlite:///{path}?mode=ro", to_write=True)
     with pytest.raises(UnknownStore, match="it takes 'rw' or 'ro'"):
         open_store(f"sqlite:///{path}?mode=w")
     with pytest.raises(StoreUnavailable):

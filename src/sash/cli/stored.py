@@ -137,7 +137,7 @@ def store_of(settings: Settings, *, create: bool = False) -> Iterator[Store]:
     address = settings.store()
     if not create and (file := _missing(address)) is not None:
         raise NotFound("store", str(file))
-    store = open_store(address)
+    store = open_store(address, to_write=create)
     try:
         yield store
     finally:

@@ -44,7 +44,7 @@ class Backend:
     def __init__(self, setup: ServerSetup, store: Store | None = None) -> None:
         self.answering = Answering(setup)
         self.setup = setup = within(setup, self.answering.window)
-        self.store = open_store(setup.store) if store is None else store
+        self.store = open_store(setup.store, to_write=True) if store is None else store
         self.worker = self._worker()
         self.handles = Handles(self.store, self.worker)
         self.metrics = Metrics()

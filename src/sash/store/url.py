@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from sash.errors import MissingExtra, UnknownStore
+from sash.errors import MissingExtra, StoreReadOnly, UnknownStore
 from sash.store.memory import MemoryStore
 from sash.store.protocol import Store
 
@@ -14,21 +14,21 @@ DEFAULT = "sqlite:"
 """The user's own database, in the place that the desktop's rules (XDG) give to a program's data."""
 
 
-def open_store(url: str = DEFAULT) -> Store:
+def open_store(url: str = DEFAULT, *, to_write: bool = False) -> Store:
     """
     The store at an address.
 
     `sqlite:///sash.db` is a file in the current folder, `sqlite:////var/lib/sash.db` has the whole
     path, `sqlite:` is the user's own. `?durability=normal` trades the last moments before a
     power cut for speed; a crash of the process loses nothing either way. `?mode=ro` only reads, as
-    is done anyway with a file that may not be written.
+    is done anyway with a file that may not be written; `to_write` refuses such a one at once.
     """
     parts = _parts(url)
     match parts.scheme:
         case "memory":
             return MemoryStore()
         case "sqlite":
-            return _sqlite(url, parts)
+            return _sqlite(url, parts, to_write=to_write)
         case "postgresql" | "postgres":
             return _postgres(url)
     raise UnknownStore(_hidden(parts), f"it starts with {parts.scheme!r}")
@@ -55,7 +55,7 @@ def default_path() -> Path:
     return base / "sash" / "sash.db"
 
 
-def _sqlite(url: str, parts: SplitResult) -> Store:
+def _sqlite(url: str, parts: SplitResult, *, to_write: bool) -> Store:
     from sash.store.sqlite import SqliteStore
 
     file = _file(url, parts)
@@ -65,10 +65,12 @@ def _sqlite(url: str, parts: SplitResult) -> Store:
         raise UnknownStore(url, f"it does not know {', '.join(map(repr, asked))}, only 'durability' and 'mode'")
     if mode not in ("rw", "ro"):
         raise UnknownStore(url, f"mode is {mode!r}; it takes 'rw' or 'ro'")
+    if mode == "ro" and to_write:
+        raise StoreReadOnly(str(file), "its address says mode=ro")
     if durability == "full":
-        return SqliteStore(file, durability="full", read_only=mode == "ro")
+        return SqliteStore(file, durability="full", read_only=mode == "ro", to_write=to_write)
     if durability == "normal":
-        return SqliteStore(file, durability="normal", read_only=mode == "ro")
+        return SqliteStore(file, durability="normal", read_only=mode == "ro", to_write=to_write)
     raise UnknownStore(url, f"durability is {durability!r}; it takes 'full' or 'normal'")
 
 

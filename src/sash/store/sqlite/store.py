@@ -50,7 +50,9 @@ class SqliteStore(SqlStore):
     _writer: Writer
     """Of a store that may be written."""
 
-    def __init__(self, path: Path, *, durability: Durability = "full", read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, durability: Durability = "full", read_only: bool = False, to_write: bool = False
+    ) -> None:
         self.path, self.durability = path, durability
         self._place = str(path)
         self._idle: list[apsw.Connection] = []
@@ -63,6 +65,8 @@ class SqliteStore(SqlStore):
         if not read_only:
             self._begin_writing()
         if self._why_not:
+            if to_write:
+                raise StoreReadOnly(self._place, self._why_not)
             with translated(self._place):
                 self._access = access_for_reading(path, durability)
 
