@@ -451,13 +451,14 @@ class UnreadableTranscript(TranscriptError, OSError):
 class UnknownTranscript(TranscriptError, ValueError):
     """A file in no format that is known, or not in the one that was named."""
 
-    def __init__(self, name: str, *, format: str = "", found: str = "") -> None:  # noqa: A002  (the word of the domain)
-        self.name, self.format, self.found = name, format, found
-        problem = f"{name!r} is no session file that sash knows; where you know its format, name it with `--format`"
+    def __init__(self, name: str, *, format: str = "", found: str = "", problem: str = "") -> None:  # noqa: A002  (the word of the domain)
+        self.name, self.format, self.found, self.problem = name, format, found, problem
+        hint = problem or "where you know its format, name it with `--format`"
+        said = f"{name!r} is no session file that sash knows; {hint}"
         if format:
             but = f" but like {found!r}; leave `--format` out" if found else ", nor like any other that sash knows"
-            problem = f"{name!r} does not look like {format!r}{but}"
-        super().__init__(problem)
+            said = f"{name!r} does not look like {format!r}{but}"
+        super().__init__(said)
 
 
 class UnknownFormat(TranscriptError, LookupError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,47 @@ def test_a_file_of_another_tool_is_told_with_what_it_looks_like(session: Path, t
     assert here("show", nothing, "--format", "codex", home=tmp_path).code == 0
 
 
+def test_what_is_wrong_with_a_file_is_told(session: Path, tmp_path: Path) -> None:
+    (tmp_path / "nothing.jsonl").write_bytes(b"")
+    (tmp_path / "torn.json").write_text('{"sessionId": "s", "startTime": "2026', "utf-8")
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 8)
+    (tmp_path / "folder").mkdir()
+    for name, why in (
+        ("nothing.jsonl", "it is empty"),
+        ("torn.json", "it is JSON that ends in the middle"),
+        ("noise.bin", "where you know its format, name it with `--format`"),
+        ("folder", "it is a folder; name a file in it"),
+        ("./folder", "it is a folder; name a file in it"),
+    ):
+        ran = here("show", name, home=tmp_path)
+        assert (ran.code, ran.out) == (1, "")
+        assert why in ran.err
+    assert "not UTF-8 at byte 128" in here("count", "noise.bin", home=tmp_path).words
+    # A folder may be called like a thread.
+    here("import", session, "--thread", "folder", home=tmp_path)
+    assert here("show", "folder", home=tmp_path).code == 0
+
+
+def test_a_session_that_begins_with_a_long_paste_is_known(tmp_path: Path) -> None:
+    path = written(tmp_path / "long.jsonl", exchange(1, "look at this: " + "a b c " * 20_000))
+    assert "claude-code · claude-sonnet-4-5 · 1 turn" in here("show", path, home=tmp_path).out
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text(
+        json.dumps({"role": "user", "content": "word " * 20_000}) + '\n{"role": "assistant", "content": "ok"}\n'
+    )
+    assert "openai-chat · 1 turn, 2 messages" in here("show", chat, home=tmp_path).out
+
+
+def test_a_pipe_can_be_named_as_a_file(session: Path, tmp_path: Path) -> None:
+    shown = here("show", session, *SMALL, home=tmp_path).lines[1:]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(session.read_bytes()))
+    writing.start()
+    assert here("show", pipe, *SMALL, home=tmp_path).lines[1:] == shown
+    writing.join()
+
+
 def test_damage_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     lines = exchange(1, "First") + exchange(2, "Second")
     path = written(tmp_path / "torn.jsonl", lines, tail='{"type":"user","mess')
@@ -261,6 +303,7 @@ def test_turns_and_messages_are_counted_alike_by_every_command(tmp_path: Path) -
     assert here("import", chat, "--thread", "chat", "--json", home=tmp_path).json()["turns"] == 2
     assert "2 turns, 4 messages" in here("show", "chat", home=tmp_path).out
     assert "2 turns, 4 messages" in here("count", "chat", home=tmp_path).out
+    assert "4 messages, 2 requests" in here("replay", chat, home=tmp_path).out
     short = here("fit", chat, "-m", "gpt-5", "--history-tokens", "100", home=tmp_path).err
     assert "1 of 2 turns left out" in short
 

@@ -27,7 +27,7 @@ from sash.errors import InvalidMessage, UnknownCounter, UnreadableTranscript
 from sash.settings import Settings
 from sash.transcripts import FORMATS, Damage
 from sash.transcripts.document import LARGEST
-from sash.transcripts.sniff import SQLITE, format_of
+from sash.transcripts.sniff import SQLITE, ends_in_the_middle, format_of
 from sash.transcripts.source import Source
 from sash.wire import WIRES, Conversation, read
 
@@ -184,7 +184,7 @@ def _of_file(place: Located, options: _Options, settings: Settings, reading: Rea
         return _counted(_words(content), settings)
     if not wire:
         _refuse_pictures(place.name, content)
-        return msgspec.structs.replace(_counted(_words(content), settings), note=_cut_off(content))
+        return msgspec.structs.replace(_counted(_words(content), settings), note=_note(content))
     try:
         given = read(_listed(content), wire)
         if not found or "response" not in given.fields:
@@ -218,17 +218,14 @@ def _refuse_pictures(name: str, content: bytes) -> None:
             raise UnreadableTranscript(name, f"it is {kind} and no text; `--plain` counts its bytes as they stand")
 
 
-def _cut_off(content: bytes) -> str:
-    """What to say of text that was to be JSON."""
-    text = content.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text[:1] not in (b"{", b"["):
-        return ""
+def _note(content: bytes) -> str:
+    """What to say of text that was to be something else."""
+    if ends_in_the_middle(content):
+        return "counted as text: it is JSON that ends in the middle"
     try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except RecursionError:
-        return ""
-    except (msgspec.DecodeError, ValueError) as error:
-        return "counted as text: it is JSON that ends in the middle" if "truncated" in str(error) else ""
+        content.decode()
+    except UnicodeDecodeError as error:
+        return f"counted as text, which it is not: not UTF-8 at byte {error.start:,}"
     return ""
 
 

@@ -52,6 +52,11 @@ class Told(msgspec.Struct, frozen=True):
         """What was said."""
         return self.entry.message
 
+    @property
+    def was_said(self) -> bool:
+        """Whether it is one of the messages that people count: neither system prompt nor note."""
+        return self.turn != SYSTEM and self.message.role != "meta"
+
 
 class Telling(msgspec.Struct, kw_only=True):
     """Something said, about to be gone through: the setup for it, and its entries from the first on."""
@@ -191,7 +196,7 @@ def fold(telling: Telling, keep: Keep | None = None) -> Folded:
                 folded.times.setdefault(told.turn, entry.at)
             if entry.usage is not None:
                 folded.reported = entry.usage
-            folded.messages += told.turn != SYSTEM and entry.message.role != "meta"
+            folded.messages += told.was_said
             folded.compactions += entry.kind == "compaction"
             if keep is not None and keep(told):
                 folded.kept.append(told)

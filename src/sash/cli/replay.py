@@ -8,9 +8,10 @@ from typing import Any
 import click
 import msgspec
 
+from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
-from sash.cli.folded import Reading
+from sash.cli.folded import Reading, placed
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
@@ -126,19 +127,19 @@ def _replayed(
             Replay(name, msgspec.structs.replace(telling.setup, policy=policy), PRICES[prices], counter)
             for name, policy in policies.items()
         ]
-        for entry in telling.entries:
+        for told in placed(telling.entries):
             for one in replays:
-                one.add(entry.message, entry.at)
-            count += 1
-            progress.at(count)
+                one.add(told.message, told.entry.at)
+            count += told.was_said
+            progress.at(told.position)
     return replays, count
 
 
 def _print(told: Comparison) -> None:
     out = screen()
     out.say(out.cut(clean(told.name), out.width), "bold")
-    requests = told.policies[0].requests
-    out.paragraph(f"{clean(told.model) or 'no model named'} · {told.messages:,} messages, {requests:,} requests", "dim")
+    said = f"{amount(told.messages, 'message')}, {amount(told.policies[0].requests, 'request')}"
+    out.paragraph(f"{clean(told.model) or 'no model named'} · {said}", "dim")
     out.say()
     columns = (
         Column(title="policy", gives_way=True, least=8),

@@ -17,10 +17,11 @@ from sash.cli.offered import chosen, is_session, session_names
 from sash.core.explain import Explanation
 from sash.core.message import Message
 from sash.core.tokens import Counter
-from sash.errors import NotFound
+from sash.errors import NotFound, UnreadableTranscript
 from sash.settings import Settings
 from sash.transcripts import FORMATS, Damage, Heading, Part, Usage
 from sash.transcripts.places import Session, session_named
+from sash.transcripts.source import FOLDER
 from sash.window import Context, Prepared, Setup
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -236,16 +237,18 @@ def located(name: str, settings: Settings) -> Located | None:
     if name.startswith(THREAD):
         return None
     path = Path(name).expanduser()
-    if path.is_file():
+    folder = path.is_dir()
+    if path.exists() and not folder:
+        # Also a pipe: `sash show <(...)`.
         return Located(name=name, path=path)
     if is_session(name):
         return _of_session(session_named(name))
     if "/" in name or path.suffix in ENDINGS:
-        raise NotFound("file", name)
+        raise UnreadableTranscript(name, FOLDER) if folder else NotFound("file", name)
     from sash.cli.stored import has_thread
 
     if not has_thread(name, settings):
-        raise NotFound("session file and no stored thread", name)
+        raise UnreadableTranscript(name, FOLDER) if folder else NotFound("session file and no stored thread", name)
     return None
 
 

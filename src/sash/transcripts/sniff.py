@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
+
+import msgspec
 
 from sash.errors import UnreadableTranscript
 from sash.transcripts.about import About
-from sash.transcripts.document import document
-from sash.transcripts.source import Source
+from sash.transcripts.document import LARGEST, document
+from sash.transcripts.lines import lines
+from sash.transcripts.source import HEAD, Source
 from sash.wire.json_text import mend_surrogates
 
 _whole = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -34,12 +38,45 @@ def format_of(source: Source) -> str:
     if _goes_on(head):
         # One document over many lines, of which some may look like records.
         return _of_document(source)
-    for value in _first_lines(head, whole=len(head) >= source.size and not source.packed):
+    if name := _of_lines(_first_lines(head, whole=len(head) >= source.size and not source.packed)):
+        return name
+    # The first message alone may be longer than what was looked at.
+    return _of_document(source) or _of_lines(_decoded(text) for _, text in islice(_long_lines(source, head), _LINES))
+
+
+def _of_lines(values: Iterable[Any]) -> str:
+    for value in values:
         if isinstance(value, list):
             break
         if isinstance(value, dict) and (name := _of_record(value) or _of_body(value)):
             return name
-    return _of_document(source)
+    return ""
+
+
+def _long_lines(source: Source, head: bytes) -> Iterator[tuple[int, bytes]]:
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")[:1]
+    return lines(source, About()) if len(head) >= HEAD and first == b"{" else iter(())
+
+
+def trouble_with(source: Source) -> str:
+    """Why a file of no known format may be none; empty where there is nothing to say."""
+    if not source.size:
+        return "it is empty"
+    return "it is JSON that ends in the middle" if ends_in_the_middle(source.whole(LARGEST)) else ""
+
+
+def ends_in_the_middle(content: bytes) -> bool:
+    """Whether a text was to be JSON, and was cut off."""
+    text = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] not in (b"{", b"["):
+        return False
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except RecursionError:
+        return False
+    except (msgspec.DecodeError, ValueError) as error:
+        return "truncated" in str(error)
+    return False
 
 
 def _goes_on(head: bytes) -> bool:

@@ -23,6 +23,8 @@ IN_MEMORY = 8 << 20
 UNPACKED = 16 << 30
 """A packed file that gives more bytes than this is not read to its end."""
 
+FOLDER = "it is a folder; name a file in it"
+
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
 
@@ -170,7 +172,7 @@ def _size(path: Path) -> int:
     except (OSError, ValueError) as error:
         raise UnreadableTranscript(str(path), getattr(error, "strerror", None) or str(error)) from None
     if stat.S_ISDIR(found.st_mode):
-        raise UnreadableTranscript(str(path), "it is a folder; name a file in it")
+        raise UnreadableTranscript(str(path), FOLDER)
     return found.st_size if stat.S_ISREG(found.st_mode) else -1
 
 

@@ -13,7 +13,7 @@ from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
 from sash.transcripts.entry import Entry
 from sash.transcripts.registry import Format, format_named
-from sash.transcripts.sniff import format_of
+from sash.transcripts.sniff import format_of, trouble_with
 from sash.transcripts.source import Source
 from sash.wire import Conversation
 
@@ -96,5 +96,5 @@ def open_transcript(
     source = given if isinstance(given, Source) else Source(given)
     name = format or format_of(source)
     if not name:
-        raise UnknownTranscript(source.name)
+        raise UnknownTranscript(source.name, problem=trouble_with(source))
     return Transcript(source, format_named(name), part)
