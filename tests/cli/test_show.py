@@ -196,6 +196,14 @@ def test_what_is_wrong_with_a_file_is_told(session: Path, tmp_path: Path) -> Non
     assert here("show", "folder", home=tmp_path).code == 0
 
 
+def test_of_a_session_in_which_nothing_was_said_no_request_is_made(tmp_path: Path) -> None:
+    named = written(tmp_path / "named.jsonl", [{"type": "summary", "summary": "Nothing yet", "leafUuid": "u"}])
+    assert "0 turns, 0 messages" in here("show", named, home=tmp_path).out
+    ran = here("fit", named, home=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "nothing was said in" in ran.err
+
+
 def test_a_session_that_begins_with_a_long_paste_is_known(tmp_path: Path) -> None:
     path = written(tmp_path / "long.jsonl", exchange(1, "look at this: " + "a b c " * 20_000))
     assert "claude-code · claude-sonnet-4-5 · 1 turn" in here("show", path, home=tmp_path).out

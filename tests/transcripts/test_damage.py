@@ -90,7 +90,7 @@ def test_a_record_nested_too_deeply_is_listed() -> None:
 
 def test_what_is_no_transcript_is_refused_with_a_remedy(tmp_path: Path) -> None:
     for content in (b"", b"hello\n", b"17", b"\x89PNG\r\n\x1a\n\0\0", b'{"a": 1}', b"[]"):
-        with pytest.raises(UnknownTranscript, match="--format|it is empty"):
+        with pytest.raises(UnknownTranscript, match=r"--format|it is empty"):
             open_transcript(io.BytesIO(content))
     with pytest.raises(UnreadableTranscript, match="No such file"):
         open_transcript(tmp_path / "absent.jsonl")

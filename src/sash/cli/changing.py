@@ -75,6 +75,7 @@ def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "",
     if frame is not None:
         before, after = (TokenCount(size, row.used.exact) for size in (frame.tokens_before, frame.tokens))
         sizes = f"history {before} → {after}"
-        out.paragraph(f"frame {frame.number}: {BECAUSE[frame.reason]}; {sizes}, live from turn {frame.boundary}")
+        live = f"live from turn {frame.boundary}" if frame.boundary else "all turns live"
+        out.paragraph(f"frame {frame.number}: {BECAUSE[frame.reason]}; {sizes}, {live}")
     elif not words:
         out.paragraph("The window is as it was.")

@@ -66,6 +66,8 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
     reading = take_reading(given)
     settings = settings_of(given, *WINDOW, *STORED)
     with opened(subject, settings, reading) as it:
+        if all(message.role == "system" for _, message in it.in_window()):
+            raise click.ClickException(f"nothing was said in {it.name!r}: there is no request to make")
         prepared = it.prepared(FORMATS[format_as].wire if format_as else wire or it.wire)
         lost: tuple[Repair, ...] = ()
         if output is not None or not as_json:
