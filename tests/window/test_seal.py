@@ -144,7 +144,7 @@ def test_what_is_finished_is_neither_read_nor_looked_at_again(
     assert seal is not None
     again = restarted(window, kept)
     looked: list[Message] = []
-    monkeypatch.setattr(Checking, "take", lambda _, message: looked.append(message))
+    monkeypatch.setattr(Checking, "take", lambda _, messages: looked.extend(messages))
     prepared = again.prepared(wire)
     body = prepared.body
     # Only the head, and what goes without its thinking; what was shortened is there as it is shown.

@@ -61,9 +61,9 @@ def test_what_stands_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> 
     looked: list[Message] = []
     take = Checking.take
 
-    def counted(self: Checking, message: Message) -> None:
-        looked.append(message)
-        take(self, message)
+    def counted(self: Checking, messages: Sequence[Message]) -> None:
+        looked.extend(messages)
+        take(self, messages)
 
     monkeypatch.setattr(Checking, "take", counted)
     history = read([{"role": "user", "content": f"line {n}"} for n in range(200)], "openai-chat").messages

@@ -13,7 +13,7 @@ from sash.core.message import Message, Text, ToolResult
 from sash.core.turn import Grouping
 from sash.errors import InvalidRequest
 from sash.wire import check, prepare, read, repair, wire_named, write_fields
-from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN
+from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN, Mending
 from tests.wire.strategies import WIRES, broken_messages
 
 
@@ -52,6 +52,77 @@ def test_what_was_sent_at_a_request_point_is_never_changed_by_what_comes_later(w
         if grouping.add(message).request_point:
             part = repair(history[:length], rules).messages
             assert whole[: len(part)] == part
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "anthropic"])
+@given(drawn=st.data())
+def test_what_is_passed_on_at_once_is_what_mending_one_by_one_sends(wire: str, drawn: st.DataObject) -> None:
+    rules = wire_named(wire).RULES
+    whole = drawn.draw(st.lists(st.sampled_from(steps_on(wire)), max_size=3))
+    before, after = drawn.draw(broken_messages(wire, max_size=4)), drawn.draw(broken_messages(wire, max_size=4))
+    history = messages([*before, *(said for step in whole for said in step), *after], wire)
+    at_once, one_by_one = Mending(rules), Mending(rules)
+    taken = 0
+    while taken < len(history):
+        passed = at_once.pass_on(taken, history[taken:], wire)
+        if not passed:
+            at_once.take(taken, history[taken])
+        taken += passed or 1
+    for position, message in enumerate(history):
+        one_by_one.take(position, message)
+    assert state_of(at_once) == state_of(one_by_one)
+    at_once.finish()
+    one_by_one.finish()
+    assert state_of(at_once) == state_of(one_by_one)
+
+
+def state_of(mending: Mending) -> tuple[object, ...]:
+    return (
+        mending.sent,
+        mending.origins,
+        mending.repairs,
+        mending.open,
+        mending.held,
+        mending.ids,
+        mending.started,
+        mending.after_assistant,
+    )
+
+
+def steps_on(wire: str) -> list[list[dict[str, Any]]]:
+    """Whole steps, one of them with a call of the same id as another's."""
+    if wire == "anthropic":
+        return [
+            [
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": n, "name": "f", "input": {}} for n in names],
+                },
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": n} for n in reversed(names)]},
+            ]
+            for names in (("x",), ("y", "z"), ("z",), ("an id",))
+        ]
+    return [[call(*names), *map(result, reversed(names))] for names in (("x",), ("y", "z"), ("z",), ("",))]
+
+
+def test_whole_steps_are_passed_on_and_a_step_that_is_not_whole_waits_for_the_rest() -> None:
+    mending = Mending(wire_named("openai-chat").RULES)
+    history = messages(
+        [
+            {"role": "user", "content": "go"},
+            call("a", "b"),
+            result("b"),
+            result("a"),
+            call("c"),
+            result("c"),
+            call("d"),
+        ],
+        "openai-chat",
+    )
+    assert mending.pass_on(0, history, "openai-chat") == 6
+    assert mending.pass_on(6, history[6:], "openai-chat") == 0
+    assert mending.pass_on(6, history[:1], "anthropic") == 0
+    assert mending.ids.keys() == {"a", "b", "c"}
 
 
 def call(*names: str) -> dict[str, Any]:

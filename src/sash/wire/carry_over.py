@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -51,6 +51,10 @@ class _Kept(Mending):
     def __init__(self, wire: str) -> None:
         super().__init__(Preparing(wire).wire.RULES)
         self._said: list[tuple[int, Message]] = []
+
+    def pass_on(self, position: int, messages: Sequence[Message], wire: str) -> int:  # noqa: ARG002  (all are taken)
+        """None pass by."""
+        return 0
 
     def take(self, position: int, message: Message) -> None:
         self._said.append((position, message))

@@ -29,8 +29,7 @@ class Problem(msgspec.Struct, frozen=True):
 def check(messages: Iterable[Message], rules: Rules) -> tuple[Problem, ...]:
     """Everything the provider would refuse; empty for a valid request."""
     checking = Checking(rules)
-    for message in messages:
-        checking.take(message)
+    checking.take(tuple(messages))
     return checking.problems()
 
 
@@ -39,8 +38,8 @@ class Checking:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.place = 0
-        """Of the next message in the request."""
+        self.place = -1
+        """Of the last message in the request."""
         self.found: list[Problem] = []
         self.ids: set[str] = set()
         """Of all calls."""
@@ -51,6 +50,8 @@ class Checking:
         self.reasoning = False
         """What the last message led to has to come next."""
         self.pairs = _pairs(rules)
+        self._lenient = not (rules.refuses_blank_text or rules.joins_runs or rules.results_anywhere or rules.item_id)
+        """Words alone are never refused, and a result only for its call."""
 
     def copy(self) -> Checking:
         """A check that goes on by itself from here."""
@@ -60,8 +61,24 @@ class Checking:
         twin.ids, twin.items = self.ids.copy(), self.items.copy()
         return twin
 
-    def take(self, message: Message) -> None:
-        """One more message."""
+    def take(self, messages: Sequence[Message]) -> None:
+        """More messages at its end."""
+        pairs, lenient, first = self.pairs, self._lenient, self.place + 1
+        for place, message in enumerate(messages, first):
+            blocks = message.blocks
+            if lenient and len(blocks) == 1 and self.spoken:
+                # Nearly all are like this, beside those with calls: words while no call waits, or the result of one.
+                only = blocks[0]
+                if type(only) is Text:
+                    if not pairs.waiting and message.role != "meta":
+                        continue
+                elif type(only) is ToolResult and message.role == "tool" and pairs.answered(only.call_id):
+                    continue
+            self.place = place
+            self._take(message)
+        self.place = first + len(messages) - 1
+
+    def _take(self, message: Message) -> None:
         rules, role, blocks = self.rules, message.role, message.blocks
         if not self.spoken and role != "system":
             self.spoken = True
@@ -80,8 +97,10 @@ class Checking:
                 opened.append(block.id)  # type: ignore[union-attr]  # as above
             elif kind is Opaque:
                 opaque = True
-        if opened or closed:
-            self._take_calls(role, opened, closed)
+        if opened:
+            self._take_calls(role, opened)
+        if closed and role == "assistant":
+            self._refuse("a result in a message of the assistant's")
         if opaque:
             opened, closed = message.opened(), message.closed()
         if self.spoken:
@@ -92,7 +111,6 @@ class Checking:
                     self._refuse(what)
         if rules.item_id is not None:
             self._take_item(message, rules.item_id(message))
-        self.place += 1
 
     def problems(self) -> tuple[Problem, ...]:
         """Everything the provider would refuse, if nothing came after it."""
@@ -100,25 +118,23 @@ class Checking:
             return ()
         found = self.found[:]
         if self.rules.starts_with_user and not self.spoken:
-            found.append(Problem(self.place, "no message besides the system prompt"))
+            found.append(Problem(self.place + 1, "no message besides the system prompt"))
         if self.reasoning:
-            found.append(Problem(self.place - 1, _DANGLING))
+            found.append(Problem(self.place, _DANGLING))
         if self.pairs.waiting:
-            found.append(Problem(self.place, f"no result of {', '.join(self.pairs.waiting)} {self.pairs.END}"))
+            found.append(Problem(self.place + 1, f"no result of {', '.join(self.pairs.waiting)} {self.pairs.END}"))
         return tuple(found)
 
     def _refuse(self, what: str) -> None:
         self.found.append(Problem(self.place, what))
 
-    def _take_calls(self, role: str, opened: list[str], closed: list[str]) -> None:
+    def _take_calls(self, role: str, opened: list[str]) -> None:
         for call in opened:
             if call in self.ids:
                 self._refuse(f"call id {call!r} is not unique")
             self.ids.add(call)
-        if opened and role != "assistant" and self.spoken:
+        if role != "assistant" and self.spoken:
             self._refuse(f"a call in a message of the {role}'s")
-        if closed and role == "assistant":
-            self._refuse("a result in a message of the assistant's")
 
     def _take_words(self, message: Message) -> None:
         role = message.role
@@ -163,14 +179,18 @@ class _Pairs:
         twin.waiting = self.waiting[:]
         return twin
 
+    def answered(self, call: str) -> bool:
+        """Takes the result of a call, where one waits for it."""
+        if call not in self.waiting:
+            return False
+        self.waiting.remove(call)
+        return True
+
     def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:  # noqa: ARG002  (some look at the message)
         """What is wrong with it, after all that came before."""
-        problems = []
-        for call in closed:
-            if call in self.waiting:
-                self.waiting.remove(call)
-            else:
-                problems.append(f"result of {call!r}, which no call before it asked for")
+        problems = [
+            f"result of {call!r}, which no call before it asked for" for call in closed if not self.answered(call)
+        ]
         if self.waiting and not closed:
             problems.append(f"no result of {', '.join(self.waiting)} before the next message")
             self.waiting = []
@@ -223,12 +243,8 @@ class _LoosePairs(_Pairs):
 
     def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:
         """Wherever it stands."""
-        problems = []
-        for call in closed:
-            if call in self.waiting:
-                self.waiting.remove(call)
-            elif not self.unseen:
-                problems.append(f"result of {call!r}, which no call before it asked for")
+        orphans = [call for call in closed if not self.answered(call)]
+        problems = [f"result of {call!r}, which no call before it asked for" for call in orphans if not self.unseen]
         self.unseen = self.unseen or any(type(block) is Opaque and block.kind in self.kinds for block in message.blocks)
         self.waiting += opened
         return problems

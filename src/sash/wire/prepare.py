@@ -7,7 +7,7 @@ prepared as it grows: what was prepared stands, and only what is new is looked a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -44,7 +44,7 @@ def prepare(messages: Iterable[Message], wire: str) -> Sent:
     Raises `InvalidRequest` where no repair helps; nothing invalid leaves sash.
     """
     preparing = Preparing(wire)
-    preparing.take(messages)
+    preparing.take(tuple(messages))
     return preparing.sent()
 
 
@@ -81,11 +81,14 @@ class Preparing:
         twin.items = self.items.copy()
         return twin
 
-    def take(self, messages: Iterable[Message]) -> None:
+    def take(self, messages: Sequence[Message]) -> None:
         """More messages at the end."""
-        name, mend, tidies = self.wire.NAME, self.mending.take, self.wire.RULES.item_id is not None
-        position = self.taken
-        for message in messages:
+        name, tidies, start = self.wire.NAME, self.wire.RULES.item_id is not None, 0
+        if self._run is None and not tidies:
+            start = self.mending.pass_on(self.taken, messages, name)
+            if not self._spoken:
+                self._spoken = any(message.role != "system" for message in messages[:start])
+        for position, message in enumerate(messages[start:], self.taken + start):
             if tidies:
                 message = self._tidied(position, message)  # noqa: PLW2901  (the same, without its id)
             if message.wire == name or message.role == "meta":
@@ -93,11 +96,10 @@ class Preparing:
                     self._flush()
                 if not self._spoken:
                     self._spoken = message.role != "system"
-                mend(position, message)
+                self.mending.take(position, message)
             else:
                 self._shape(position, message)
-            position += 1
-        self.taken = position
+        self.taken += len(messages)
         self._settle()
 
     @property
@@ -149,17 +151,16 @@ class Preparing:
 
     def _settle(self) -> None:
         """What nothing can change any more is checked."""
-        mending, check = self.mending, self.checking.take
-        end = mending.settled()
-        if end == self._settled:
+        mending, start, end = self.mending, self._settled, self.mending.settled()
+        if end == start:
             return
-        messages, places, sent, origins = self.messages, self.places, mending.sent, mending.origins
-        for place in range(self._settled, end):
-            message = sent[place]
-            if message is not None:
-                check(message)
-                messages.append(message)
-                places.append(origins[place])
+        new = [message for message in mending.sent[start:end] if message is not None]
+        self.checking.take(new)
+        self.messages += new
+        if len(new) == end - start:
+            self.places += mending.origins[start:end]
+        else:
+            self.places += [mending.origins[place] for place in range(start, end) if mending.sent[place] is not None]
         self._settled = end
 
     def _tidied(self, position: int, message: Message) -> Message:

@@ -73,6 +73,9 @@ class Mending:
         self.started = False
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
         """Whatever says anything is sent as it is."""
+        self._no_blanks = rules.refuses_blank_text
+        self._by_steps = not (rules.results_anywhere or rules.thinking_leads or rules.custom_results)
+        """A step that is whole needs nothing of what came before it, and nothing of what comes next."""
         self.position = 0
 
     def copy(self) -> Mending:
@@ -82,6 +85,52 @@ class Mending:
         twin.sent, twin.origins, twin.repairs = self.sent[:], self.origins[:], self.repairs[:]
         twin.open, twin.held, twin.ids = self.open[:], self.held[:], self.ids.copy()
         return twin
+
+    def pass_on(self, position: int, messages: Sequence[Message], wire: str) -> int:
+        """
+        Sends the messages at the beginning that need no mending, all at once; how many those were.
+
+        Most that come are like this: of this wire, and each call in them has an id of its own and its result right
+        after it. Whole steps only: taken one by one, each of these messages would be sent as it is.
+        """
+        if self.open or self.held or not self._by_steps or (self.rules.starts_with_user and not self.started):
+            return 0
+        end = whole = 0
+        calls: list[str] = []
+        waiting: list[str] = []
+        for count, message in enumerate(messages, 1):
+            if message.wire != wire or not self._passes(message, calls, waiting):
+                break
+            if not waiting:
+                end, whole = count, len(calls)
+        if end:
+            self.sent += messages[:end]
+            self.origins += range(position, position + end)
+            self.ids.update(dict.fromkeys(calls[:whole], 1))
+            self.after_assistant = messages[end - 1].role == "assistant"
+        return end
+
+    def _passes(self, message: Message, calls: list[str], waiting: list[str]) -> bool:
+        """Whether it can be sent as it is, after these calls, of which some wait for their results."""
+        role, blocks = message.role, message.blocks
+        if not blocks or role == "meta":
+            return False
+        if waiting:
+            for block in blocks:
+                if type(block) is not ToolResult or block.call_id not in waiting:
+                    return False
+                waiting.remove(block.call_id)
+            return role == "tool" or role == "user"
+        for block in blocks:
+            if type(block) is Text:
+                if self._no_blanks and not block.text.strip():
+                    return False
+            elif type(block) is ToolCall and role == "assistant" and block.id not in calls and self._is_free(block.id):
+                calls.append(block.id)
+                waiting.append(block.id)
+            else:
+                return False
+        return True
 
     def take(self, position: int, message: Message) -> None:
         """One more message, which stands at this position of the history."""
@@ -272,13 +321,18 @@ class Mending:
 
     def _without_blanks(self, message: Message) -> Message:
         # Beside thinking a blank text is a separator that must go back as it came.
-        if not self.rules.refuses_blank_text or any(type(block) is Thinking for block in message.blocks):
+        if not self._no_blanks or any(type(block) is Thinking for block in message.blocks):
             return message
         blocks = tuple(block for block in message.blocks if type(block) is not Text or block.text.strip())
         if len(blocks) == len(message.blocks):
             return message
         self._note("blank-text", "blank text was left out")
         return message.edit(blocks)
+
+    def _is_free(self, call: str) -> bool:
+        """Whether a call can be sent under the id that it came with."""
+        forbidden = self.rules.id_forbidden
+        return bool(call) and call not in self.ids and not (forbidden and re.search(forbidden, call))
 
     def _unique(self, given: str) -> str:
         stem = re.sub(self.rules.id_forbidden, "_", given) if self.rules.id_forbidden else given
