@@ -87,6 +87,7 @@ def _says_something(live: LiveMessage, frame: Frame) -> bool:
 def check_counted_right(fold: Fold) -> None:
     """The running sum is what the window really takes."""
     assert fold.tokens == sum(turn.tokens for turn in fold.turns.values())
+    assert fold.whole_tokens == sum(turn.whole_tokens for turn in fold.turns.values())
     assert fold.body == sum(turn.body for turn in fold.turns.values())
     assembled = assemble(fold)
     taken = 0

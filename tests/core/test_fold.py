@@ -16,6 +16,7 @@ from sash.core.policy import Policy
 from sash.core.size import Size, size_of
 from sash.core.slide import Slide
 from sash.core.tokens import Counter, TokenCount
+from sash.counters import counter_for
 from tests.builders import (
     CHARS4,
     Call,
@@ -172,6 +173,18 @@ def test_a_giant_result_is_shortened_before_anybody_sees_it() -> None:
     assert fold.tokens < 5_000 < fold.turns[1].whole_tokens
     assert fold.body < 20_000
     assert live.block(0) == live.came.blocks[0] != live.message.blocks[0]
+
+
+def test_what_the_turns_take_as_they_came_is_known_at_every_moment() -> None:
+    policy = Policy(history_tokens=8_000, record_over_tokens=1_000)
+    said = [user("go"), assistant("", Call("a")), result("a", lines(2_000)), *turns_of(*[900] * 9)]
+    fold, slid = fold_of([], policy), 0
+    for message in said:
+        slid += fold.add(message, size_of(message, CHARS4)) is not None
+        assert fold.whole_tokens == sum(turn.whole_tokens for turn in fold.turns.values())
+    assert slid
+    fold.configure(policy, fold.limits, counter_for("", counter="bytes4").counter)
+    assert fold.whole_tokens == sum(turn.whole_tokens for turn in fold.turns.values())
 
 
 def test_many_giant_results_at_once_still_fit() -> None:

@@ -23,6 +23,12 @@ def test_a_step_is_what_the_assistant_said_in_one_go_with_its_results() -> None:
     assert (turn.first().position, len(turn)) == (0, 6)
 
 
+def test_its_title_is_read_when_somebody_asks() -> None:
+    turn = LiveTurn(1, user("read it\nand tell me"))
+    assert turn.title == turn.title == "read it"
+    assert LiveTurn(2, "said before").title == "said before"
+
+
 def test_digested_steps_are_not_in_the_window() -> None:
     turn = turn_of(user("go"), assistant("", Call("a")), result("a", "x"), assistant("b"))
     turn.digested = 1

@@ -32,7 +32,7 @@ def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
     again = resumed(fold_of(script), script)
     twin = again.copy()
     pin(twin, twin.turns[1])
-    twin.turns[3].title = "another"
+    twin.turns[3].named = "another"
     assert again.turns[3].title != "another"
     assert again.state() == fold_of(script).state()
 

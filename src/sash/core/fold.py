@@ -39,13 +39,16 @@ from sash.core.state import FoldState
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
-from sash.core.turn import SYSTEM, Placed, Placing, title_of
+from sash.core.turn import SYSTEM, Placed, Placing
 from sash.core.work import Known, answered
 
 RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
+
+NOTHING = Size(0)
+"""What the log says about itself takes nothing."""
 
 BeforeSlide = Callable[[Slide], bool]
 
@@ -83,6 +86,9 @@ class Fold(InWindow):
         """What history takes as it is shown."""
         self.exact = True
         self.body = 0
+        self._beyond_added = 0
+        self._added_up: Frame | None = None
+        """The frame under which it is known what the turns take as they came, beyond what was added."""
         self.factor = 1.0
         """What the provider's reports say a counted token is worth."""
         self.beyond = 0.0
@@ -211,6 +217,17 @@ class Fold(InWindow):
             return TokenCount(self.tokens, self.exact)
         return TokenCount(corrected(self.tokens, self.factor, self.beyond), self.exact and self.factor == 1.0)
 
+    @property
+    def whole_tokens(self) -> int:
+        """What the turns take, as they came."""
+        if (resting := self.resting) is not None:
+            return resting.whole_tokens
+        if self._added_up is not self.frame:
+            # Between two frames turns only grow, by what is added: they are added up once.
+            self._added_up = self.frame
+            self._beyond_added = sum(turn.whole_tokens for turn in self.turns.values()) - self._added
+        return self._beyond_added + self._added
+
     def window(self) -> Iterator[LiveMessage]:
         """All messages in the window, the system prompt first."""
         yield from self.system
@@ -240,22 +257,24 @@ class Fold(InWindow):
         self.placed = placed = placing.add(message)
         self.said += 1
         if message.role == "meta":
-            size = Size(0)
-        if not size.exact:
+            size = NOTHING
+        if self.exact and not size.exact:
             self.exact = False
-        live, number = LiveMessage(position, message, size), placed.turn
-        if size.tokens > self.limits.record_over:
+        live, number, whole_tokens = LiveMessage(position, message, size), placed.turn, size.tokens
+        if whole_tokens > self.limits.record_over:
             live = self.entering(live)
+            size = live.size
+            self._beyond_added += whole_tokens - size.tokens
         if number == SYSTEM:
             self.system.append(live)
             return None
         turn = self.turns.get(number)
         if turn is None:
             turn = self._started(placed, message)
-        turn.add(live, size.tokens)
-        size = live.size
-        self.tokens += size.tokens
-        self._added += size.tokens
+        turn.add(live, whole_tokens)
+        tokens = size.tokens
+        self.tokens += tokens
+        self._added += tokens
         self.body += size.body
         if placed.starts:
             self._heard(message, position, number)
@@ -266,8 +285,14 @@ class Fold(InWindow):
             # Nothing is sent here; only a policy that looks when a turn closes may slide.
             return self._closes(message) if self.policy.check == "turn" and not held else None
         self._requests += 1
+        frame = None
         pause = at - before if at is not None and before is not None else 0.0
-        frame = None if held else self._at_request(placed, pause)
+        if not held:
+            if self._due is not None:
+                (command, low), self._due = self._due, None
+                frame = self.slide(command, low=low)
+            elif (reason := reason_to_slide(self, placed, pause=pause)) is not None:
+                frame = self.slide(reason)
         self.asked = self.tokens
         return frame
 
@@ -282,13 +307,6 @@ class Fold(InWindow):
         if message.role == "assistant" and not self.placing.calls_open and self.taken > high_mark(self):
             return self.slide("high mark")
         return None
-
-    def _at_request(self, placed: Placed, pause: float) -> Frame | None:
-        if self._due is not None:
-            (command, low), self._due = self._due, None
-            return self.slide(command, low=low)
-        reason = reason_to_slide(self, placed, pause=pause)
-        return self.slide(reason) if reason is not None else None
 
     @property
     def usual_turn(self) -> float:
@@ -539,6 +557,7 @@ class Fold(InWindow):
         self._closed.clear()
         self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
         self._requests = self._added = 0
+        self._added_up = None
         self.factor, self.beyond = 1.0, 0.0
 
     def _count(self, message: Message) -> int:
@@ -548,8 +567,7 @@ class Fold(InWindow):
         """A turn that begins with this message."""
         if self.turns:
             self._closed.append(next(reversed(self.turns.values())).entered_tokens)
-        title = title_of(message) if placed.starts else ""
-        turn = self.turns[placed.turn] = LiveTurn(placed.turn, title, [], [])
+        turn = self.turns[placed.turn] = LiveTurn(placed.turn, message if placed.starts else "", [], [])
         return turn
 
     def entering(self, live: LiveMessage) -> LiveMessage:

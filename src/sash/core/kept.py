@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
 
 import msgspec
 
@@ -92,7 +91,7 @@ class KeptTurn(msgspec.Struct, frozen=True, array_like=True):
         came = iter(said)
         return LiveTurn(
             number=self.number,
-            title=self.title,
+            named=self.title,
             opening=[kept.live(next(came)) for kept in self.opening],
             steps=[[kept.live(next(came)) for kept in step] for step in self.steps],
             digested=self.digested,
@@ -137,9 +136,6 @@ class Resting(msgspec.Struct, frozen=True):
         return {turn.number: turn.live(said) for turn in kept}
 
 
-_whole_tokens = attrgetter("whole_tokens")
-
-
 class InWindow:
     """The turns that are in a window."""
 
@@ -173,11 +169,6 @@ class InWindow:
     @property
     def newest(self) -> int | None:
         """The number of the newest turn."""
-        resting = self.resting
+        # A window that was never resumed has nothing at rest: that is seen without asking.
+        resting = None if self._kept is None else self.resting
         return next(reversed(self.turns if resting is None else resting.numbers), None)
-
-    @property
-    def whole_tokens(self) -> int:
-        """What the turns take, as they came."""
-        resting = self.resting
-        return sum(map(_whole_tokens, self.turns.values())) if resting is None else resting.whole_tokens

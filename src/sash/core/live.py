@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from sash.core.message import Block, Message
 from sash.core.size import Kind, Part, Size
+from sash.core.turn import title_of
 
 
 class LiveMessage(msgspec.Struct, frozen=True, gc=False):
@@ -27,13 +29,15 @@ class LiveMessage(msgspec.Struct, frozen=True, gc=False):
         return (self.came or self.message).blocks[place]
 
 
-class LiveTurn(msgspec.Struct):
-    """A turn of the window. The newest one still grows."""
+@dataclass(slots=True)
+class LiveTurn:
+    """A turn of the window. The newest one still grows: with every message, so that its fields have to be set fast."""
 
     number: int
-    title: str = ""
-    opening: list[LiveMessage] = []
-    steps: list[list[LiveMessage]] = []
+    named: str | Message = ""
+    """Its title, or the message whose title it has: that is read when somebody asks."""
+    opening: list[LiveMessage] = field(default_factory=list)
+    steps: list[list[LiveMessage]] = field(default_factory=list)
     digested: int = 0
     """The oldest steps, for which a step digest stands; they take nothing here."""
     tokens: int = 0
@@ -46,24 +50,32 @@ class LiveTurn(msgspec.Struct):
     """Bytes of what is shown."""
     after_assistant: bool = False
 
+    @property
+    def title(self) -> str:
+        """The first line of what the user said."""
+        if isinstance(self.named, Message):
+            self.named = title_of(self.named)
+        return self.named
+
     def add(self, live: LiveMessage, whole_tokens: int) -> None:
         """One more message at its end."""
         role, size, steps = live.message.role, live.size, self.steps
-        if role == "assistant":
-            if not self.after_assistant:
-                steps.append([])
-                self.after_assistant = True
-        elif role != "meta":
-            self.after_assistant = False
-        (steps[-1] if steps else self.opening).append(live)
-        self.tokens += size.tokens
+        if role == "assistant" and not self.after_assistant:
+            steps.append([live])
+            self.after_assistant = True
+        else:
+            if role != "assistant" and role != "meta":
+                self.after_assistant = False
+            (steps[-1] if steps else self.opening).append(live)
+        tokens = size.tokens
+        self.tokens += tokens
         self.whole_tokens += whole_tokens
-        self.entered_tokens += size.tokens
+        self.entered_tokens += tokens
         self.body += size.body
 
     def copy(self) -> LiveTurn:
         """A copy that grows by itself."""
-        return msgspec.structs.replace(self, opening=self.opening[:], steps=[step[:] for step in self.steps])
+        return replace(self, opening=self.opening[:], steps=[step[:] for step in self.steps])
 
     def messages(self) -> Iterator[LiveMessage]:
         """Its messages that are in the window, in the order they are sent."""

@@ -122,6 +122,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Ids of the calls it makes."""
         ids = []
         for block in self.blocks:
+            # By far the most are words.
+            if type(block) is Text:
+                continue
             if type(block) is ToolCall:
                 ids.append(block.id)
             elif type(block) is Opaque and block.opens:

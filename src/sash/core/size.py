@@ -41,9 +41,8 @@ def size_of(message: Message, counter: Counter) -> Size:
     around = counter.around(message)
     tokens, exact, signed = around.value, around.exact, False
     parts: list[Part] = []
-    count_block = counter.block
     for place, block in enumerate(message.blocks):
-        count = count_block(block)
+        count = counter.block(block)
         taken = count.value
         tokens += taken
         if not count.exact:

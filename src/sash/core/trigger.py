@@ -30,7 +30,7 @@ def reason_to_slide(fold: Fold, placed: Placed, *, pause: float) -> Reason | Non
     if fold.suspended or policy.check == "turn":
         return "window" if taken > limits.hard - limits.fixed else None
     early = EARLY_SHARE * limits.high
-    if fold.frame.fits and taken <= limits.soft and taken <= early:
+    if taken <= early and taken <= limits.soft and fold.frame.fits:
         # Far below every mark, as at nearly every request.
         return None
     if taken > high_mark(fold):

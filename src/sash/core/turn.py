@@ -125,12 +125,13 @@ class Placing(msgspec.Struct):
     def _answer(self, message: Message) -> int | None:
         """The turn of the open call that the message answers."""
         turn = None
+        waits = self.waits
         for call in message.closed():
-            waiting = self.waits.get(call)
-            if waiting:
+            if call in waits:
+                waiting = waits[call]
                 turn = waiting.pop(0)
                 if not waiting:
-                    del self.waits[call]
+                    del waits[call]
         return turn
 
     def _current(self) -> int:

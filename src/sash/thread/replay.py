@@ -19,7 +19,6 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
 from sash.core.summary import Summary
-from sash.core.turn import title_of
 from sash.thread.acts import Change, Compacted, Overflowed, Pinned, Redacted, Remembered, Rewound, Undone, act_of
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
@@ -151,8 +150,7 @@ class Replay:
         turn = LiveTurn(number)
         for event in self._turn(number):
             message = message_of(event)
-            if not turn.title:
-                turn.title = title_of(message)
+            turn.named = turn.title or message
             size = size_of(message, self.window.counter)
             turn.add(fold.entering(LiveMessage(event.seq - 1, message, size)), size.tokens)
         return turn
