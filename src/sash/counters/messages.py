@@ -36,10 +36,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FEW = 8
-"""Calls and results of a message whose framing is remembered."""
+"""Blocks of a message whose framing is remembered."""
 
-_Shape = tuple[bool, int, int, bool]
-"""Whether the assistant speaks; its calls; its results; whether there is anything else."""
+_Shape = tuple[str, type[Block] | tuple[type[Block], ...]]
+"""Who speaks, and the kind of the one block or of all of them."""
 
 COUNTED = Memo()
 """Shared by all counters, so that its bound is one for the process."""
@@ -108,10 +108,10 @@ class ModelCounter:
             if len(content) == 1 and type(content[0]) is Text:
                 return self._count(content[0].text)
         match block:
-            case Text():
-                return self.text(block.text)
             case ToolCall():
                 return self._call(block)
+            case Text():
+                return self.text(block.text)
             case ToolResult():
                 return total(self.block(part) for part in block.content)
             case Thinking():
@@ -130,30 +130,25 @@ class ModelCounter:
 
         Exact only for a plain message: of calls and results no provider says it.
         """
-        calls = results = 0
-        for block in message.blocks:
-            kind = type(block)
-            if kind is ToolCall:
-                calls += 1
-            elif kind is ToolResult:
-                results += 1
-        shape = (message.role == "assistant", calls, results, calls + results < len(message.blocks))
-        if self.rules.priming and (name := _speaker(message)):
-            return self._framed(shape, 1 + self.text(name).value)
+        blocks = message.blocks
         # Nearly all messages have one of a few shapes.
+        shape = (message.role, type(blocks[0]) if len(blocks) == 1 else tuple(map(type, blocks)))
         known = self._shapes.get(shape)
         if known is None:
-            known = self._framed(shape)
-            if calls + results <= FEW:
+            known = self._framed(message)
+            if len(blocks) <= FEW:
                 self._shapes[shape] = known
+        if self.rules.priming and (name := _speaker(message)):
+            return self._framed(message, 1 + self.text(name).value)
         return known
 
-    def _framed(self, shape: _Shape, named: int = 0) -> TokenCount:
-        framing, (assistant, calls, results, words) = self.rules.framing, shape
+    def _framed(self, message: Message, named: int = 0) -> TokenCount:
+        framing, kinds = self.rules.framing, [type(block) for block in message.blocks]
+        calls, results = kinds.count(ToolCall), kinds.count(ToolResult)
         tokens = 0.0
-        if assistant:
+        if message.role == "assistant":
             tokens += framing.assistant
-        elif words or not results:
+        elif not results or calls + results < len(kinds):
             tokens += framing.user
         if calls:
             tokens += framing.first_call
