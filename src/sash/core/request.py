@@ -82,6 +82,8 @@ def told_beside(fold: Fold) -> dict[SourceName, str]:
 
 def beside_of(told: Mapping[SourceName, str], *, sources: Sequence[Source] = ()) -> Message | None:
     """What stands right before the current turn, and leaves with it."""
+    if not told and not sources:
+        return None
     parts = [*told.values(), *(_titled(source) for source in sources if not source.stable)]
     if not parts:
         return None
@@ -97,7 +99,9 @@ def recalled_text(fold: Fold) -> str:
 
 def new_facts(fold: Fold) -> str:
     """Facts that no frame has taken in yet."""
-    lines = list(map(line_of, fresh_facts(fold))) if fold.kept_apart.given else []
+    if not fold.kept_apart.given:
+        return ""
+    lines = list(map(line_of, fresh_facts(fold)))
     return "\n".join(["Remembered since:", *lines]) if lines else ""
 
 
@@ -176,14 +180,12 @@ class GrowingTurns:
         turn = fold.turns.get(self.turn)
         if turn is None:
             return False
-        group, end = (
-            (turn.steps[self._step : self._step + 1], self._message)
-            if self._message
-            else ([turn.opening], self._opening)
-        )
-        if not group or len(group[0]) < end:
+        groups, end = [turn.opening], self._opening
+        if self._message:
+            groups, end = turn.steps[self._step : self._step + 1], self._message
+        if not groups or len(groups[0]) < end:
             return False
-        last = group[0][end - 1]
+        last = groups[0][end - 1]
         return last is self._last or (self._resumed is not None and last.position == self._resumed.last)
 
     def grown(self, fold: Fold, *, before: int | None = None) -> list[Shown]:
@@ -197,14 +199,18 @@ class GrowingTurns:
             if turn.number != self.turn:
                 self.turn, self._told = turn.number, False
                 self._opening, self._step, self._message = 0, turn.digested, 0
-            self._open(turn, fold, whole)
-            steps = turn.steps[self._step :]
-            for step in steps:
-                if self._message < len(step):
-                    self._take(step, self._message, whole)
-                self._message = 0
-            if steps:
-                self._step, self._message = len(turn.steps) - 1, len(steps[-1])
+            if self._opening < len(turn.opening):
+                self._take(turn.opening, self._opening, whole)
+                self._opening = len(turn.opening)
+            if turn.digested and not self._told:
+                self._tell(turn, fold, whole)
+            steps, start = turn.steps, self._message
+            if self._step < len(steps):
+                for step in steps[self._step :]:
+                    if start < len(step):
+                        self._take(step, start, whole)
+                    start = 0
+                self._step, self._message = len(steps) - 1, len(steps[-1])
         return whole
 
     def _reached(self, fold: Fold) -> Iterable[LiveTurn]:
@@ -215,32 +221,33 @@ class GrowingTurns:
         reached = [next(turns)]
         while reached[-1].number != self.turn:
             reached.append(next(turns))
-        return reversed(reached)
+        reached.reverse()
+        return reached
 
-    def _open(self, turn: LiveTurn, fold: Fold, whole: list[Shown]) -> None:
-        if self._opening < len(turn.opening):
-            self._take(turn.opening, self._opening, whole)
-            self._opening = len(turn.opening)
-        if turn.digested and not self._told:
-            self._told = True
-            text = fold.step_text(turn.number)
-            if text:
-                whole.append((said_by_sash(text), None))
+    def _tell(self, turn: LiveTurn, fold: Fold, whole: list[Shown]) -> None:
+        """What stands for the steps that left."""
+        self._told = True
+        text = fold.step_text(turn.number)
+        if text:
+            whole.append((said_by_sash(text), None))
 
     def _take(self, lives: Sequence[LiveMessage], start: int, whole: list[Shown]) -> None:
         """What is new of an opening or a step."""
-        new = lives[start:]
+        new = lives[start:] if start else lives
         self._last, self._resumed = new[-1], None
         if new[0].position >= self.frame.at:
             # The frame knew nothing of these yet.
-            whole += [(live.message, live) for live in new if live.message.role != "meta"]
+            for live in new:
+                message = live.message
+                if message.role != "meta":
+                    whole.append((message, live))
             return
         since = self.frame.unsigned_before
         unsigned = since > lives[0].position and any(live.size.signed and live.position < since for live in lives)
         for live in new:
-            message = self.shows(live, unsigned=unsigned)
-            if message is not None:
-                whole.append((message, live))
+            shown = self.shows(live, unsigned=unsigned)
+            if shown is not None:
+                whole.append((shown, live))
         if unsigned:
             self.unsigned.update(live.position for live in new)
 

@@ -106,10 +106,13 @@ class Draft:
         if not shown:
             return
         self.given += shown
-        self.preparing.take([message for message, _ in shown])
-        for _, live in shown:
-            if live is not None and self._is_marked(live):
+        messages: list[Message] = []
+        places = self._places
+        for message, live in shown:
+            messages.append(message)
+            if live is not None and (live.message.edited or live.position in places):
                 self._note(live)
+        self.preparing.take(messages)
         self._count(counted=counted)
 
     def _is_marked(self, live: LiveMessage) -> bool:
@@ -212,20 +215,22 @@ class Draft:
 
     def _count(self, *, counted: bool = False) -> None:
         """Counts and writes what stands for good: what was counted when it entered is not counted again."""
-        start, all_given, sent = len(self.sent), self.given, self.sent
-        new, places = self.preparing.messages[start:], self.preparing.places[start:]
+        start, given, sent = len(self.sent), self.given, self.sent
+        new = self.preparing.messages[start:]
         tokens, exact = self.tokens, self.exact
-        for message, place in zip(new, places, strict=True):
-            given, live = all_given[place]
+        for message, place in zip(new, self.preparing.places[start:], strict=True):
+            shown, live = given[place]
             if live is not None and message is live.message and not message.edited:
                 size = live.size
-                tokens, exact = tokens + size.tokens, exact and size.exact
+                tokens += size.tokens
+                if not size.exact:
+                    exact = False
                 sent.append((message, live.position))
                 continue
             if not counted:
                 taken = self.counter.message(message)
                 tokens, exact = tokens + taken.value, exact and taken.exact
-            sent.append((message, live.position if live is not None and message is given else OURS))
+            sent.append((message, live.position if live is not None and message is shown else OURS))
         if not counted:
             self.tokens, self.exact = tokens, exact
         self._write(new)

@@ -61,6 +61,51 @@ class _Head(msgspec.Struct, frozen=True):
     facts: str
 
 
+class Grown(Made, frozen=True, gc=False):
+    """A request as far as its draft had come."""
+
+    outgoing: Outgoing
+    so_far: SoFar
+    moment: Moment
+    settled: Settled
+    told: Mapping[SourceName, str]
+    """What of the log is told beside the current turn."""
+    changed: Sequence[tuple[Message, int]] | None
+    """What is sent in the form that the policy asks for; None where that is the draft's own."""
+    merged: bool
+    """That form has several messages in one."""
+
+    def sent(self) -> Sequence[tuple[Message, int]]:
+        """Its messages, each with its position in the log."""
+        return self.so_far.sent() if self.changed is None else self.changed
+
+    def written(self) -> Sequence[bytes]:
+        """The JSON of each message, empty for a system prompt that stands apart; of none where it is not known yet."""
+        return self.so_far.written() if self.changed is None else ()
+
+    def positions(self) -> Sequence[int]:
+        """Where in the log each message comes from; merged messages come from several places."""
+        return [position for _, position in self.changed] if self.changed and self.merged else self.so_far.positions()
+
+    def fields(self) -> dict[str, bytes]:
+        """What it consists of, each field as its JSON."""
+        tools, draft = self.outgoing.carried, self.so_far.draft
+        if self.changed is not None:
+            return write_fields([message for message, _ in self.changed], tools, self.wire)
+        written = self.so_far.written()
+        # What a restart found finished need not be read again: only what leads could stand apart.
+        known = draft.sealed is not None and len(written) > draft.head + 1
+        leading = draft.sent[: draft.head] if known else self.so_far.sent()
+        return write_fields([message for message, _ in leading], tools, self.wire, written=written)
+
+    def report(self) -> Report:
+        """What was done to the history, and why."""
+        cut = cut_sources(self.outgoing.setup.sources, self.settled.sources)
+        ledger = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told))
+        repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired()]
+        return report_of(self.moment, repairs, self.so_far.handles(), ledger)
+
+
 class Outgoing:
     """
     The requests of one window on one wire.
@@ -76,7 +121,11 @@ class Outgoing:
         self._head: _Head | None = None
         self._settled: Settled | None = None
         self._tools: TokenCount | None = None
-        self._carried, self._lost = carry_tools(setup.tools, wire) if wire else ((), ())
+        self.carried, self.lost = carry_tools(setup.tools, wire) if wire else ((), ())
+        """The tools that go along, and a note for each that cannot."""
+        policy = setup.policy
+        self._changes = (policy.alternate and wire == "openai-chat") or (policy.breakpoints and wire == "anthropic")
+        """Whether the policy asks for another form than the draft's own."""
         self._base: Draft | None = None
         """The request without its current turn where something stands beside that turn, else all of it."""
         self._tip: Draft | None = None
@@ -115,54 +164,27 @@ class Outgoing:
         told = told_beside(fold)
         draft = self._drafted(fold, settled.sources, told).finished()
         draft.preparing.check()
-        so_far, moment = draft.so_far(), Moment.of(fold)
-        said, changed = TokenCount(draft.tokens, draft.exact), self._changed(so_far)
+        so_far, tokens, exact = draft.so_far(), draft.tokens, draft.exact
+        changed = self._changed(so_far) if self._changes else None
         merged = changed is not None and len(changed) != len(so_far.written())
         if changed is not None and merged:
             said = total(self.counter.message(message) for message, _ in changed)
-
-        def fields() -> dict[str, bytes]:
-            if changed is not None:
-                return write_fields([message for message, _ in changed], self._carried, self.wire)
-            written = so_far.written()
-            # What a restart found finished need not be read again: only what leads could stand apart.
-            known = draft.sealed is not None and len(written) > draft.head + 1
-            leading = draft.sent[: draft.head] if known else so_far.sent()
-            return write_fields([message for message, _ in leading], self._carried, self.wire, written=written)
-
-        def report() -> Report:
-            cut = cut_sources(self.setup.sources, settled.sources)
-            ledger = settled.laid_out(moment.history, self._counted(told))
-            return report_of(moment, [*self._lost, *cut, *so_far.repaired()], so_far.handles(), ledger)
-
-        def positions() -> list[int]:
-            # Merged messages come from several places.
-            return [position for _, position in changed] if changed and merged else so_far.positions()
-
+            tokens, exact = said.value, said.exact
         if fold.factor != 1.0 or fold.beyond:
             # Reports speak of history: of what stands beside it they teach nothing.
-            said = TokenCount(said.value - fold.tokens + fold.total.value, said.exact and fold.factor == 1.0)
-        made = Made(
-            wire=self.wire,
-            fold=fold,
-            sent=so_far.sent if changed is None else lambda: changed,
-            written=so_far.written if changed is None else tuple,
-            positions=positions,
-            tokens=said + self._beside_messages(),
-            size=draft.size,
-        )
-        return Prepared(made, fields, report)
+            tokens, exact = tokens - fold.tokens + fold.total.value, exact and fold.factor == 1.0
+        beside = self._beside_messages()
+        taken = TokenCount(tokens + beside.value, exact and beside.exact)
+        made = Grown(self.wire, fold, taken, draft.size, self, so_far, Moment.of(fold), settled, told, changed, merged)
+        return Prepared(made, made.fields, made.report)
 
-    def _changed(self, so_far: SoFar) -> Sequence[tuple[Message, int]] | None:
-        """What is sent in the form that the policy asks for; None where that is the draft's own."""
-        policy = self.setup.policy
-        if policy.alternate and self.wire == "openai-chat":
+    def _changed(self, so_far: SoFar) -> Sequence[tuple[Message, int]]:
+        """What is sent in the form that the policy asks for."""
+        if self.wire == "openai-chat":
             return self._alternated(so_far.sent())
-        if policy.breakpoints and self.wire == "anthropic":
-            sent = so_far.sent()
-            marked = place_breakpoints([message for message, _ in sent], self._carried, head=so_far.draft.head)
-            return [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
-        return None
+        sent = so_far.sent()
+        marked = place_breakpoints([message for message, _ in sent], self.carried, head=so_far.draft.head)
+        return [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
 
     def settled(self, fold: Fold) -> Settled:
         """Who gets what of the window. What stands at the head never depends on what changes with each input."""
@@ -185,9 +207,10 @@ class Outgoing:
 
     def beside(self, fold: Fold) -> dict[SourceName, TokenCount]:
         """What stands with the current input takes."""
-        return self._counted(told_beside(fold))
+        return self.counted(told_beside(fold))
 
-    def _counted(self, told: Mapping[SourceName, str]) -> dict[SourceName, TokenCount]:
+    def counted(self, told: Mapping[SourceName, str]) -> dict[SourceName, TokenCount]:
+        """What is told beside the current turn takes, by its source."""
         return {name: self.counter.text(text) for name, text in told.items()}
 
     def _settle(self, fold: Fold, head: _Head) -> Settled:
@@ -274,7 +297,7 @@ class Outgoing:
     def _beside_messages(self) -> TokenCount:
         """What the tools take, and what every request costs."""
         if self._tools is None:
-            written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in self._carried])
+            written = self.counter.tools([wire_named(self.wire).write_tool(tool) for tool in self.carried])
             self._tools = written + TokenCount(self.counter.priming)
         return self._tools
 
@@ -291,7 +314,7 @@ class Outgoing:
         prompt, turns = flat_prompt(fold, self.setup.policy)
         without = [("system", self.setup.system or fold.system), ("sources", self.setup.sources)]
         repairs = [
-            *self._lost,
+            *self.lost,
             *cut_sources(self.setup.sources, settled.sources),
             *(
                 Repair(what="left-out", message=OURS, why=f"{name} has no place in a flat prompt")
@@ -309,7 +332,7 @@ class Outgoing:
             turns_out=(*told.turns_out, *(number for number in fold.turns if number not in turns)),
         )
         fields = {"prompt": msgspec.json.encode(prompt)}
-        made = Made(wire=self.wire, fold=fold, sent=tuple, tokens=self.counter.text(prompt), size=len(fields["prompt"]))
+        made = Made(self.wire, fold, self.counter.text(prompt), len(fields["prompt"]))
         return Prepared(made, lambda: fields, lambda: report)
 
 

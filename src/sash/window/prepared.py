@@ -18,17 +18,29 @@ from sash.wire import wire_named
 from sash.wire.json_text import items, object_of
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a request before a byte of it is written."""
+class Made(msgspec.Struct, frozen=True, gc=False):
+    """
+    What is known of a request before its body is put together; the rest is found out when somebody asks.
+
+    Nothing that it holds knows of it, so the collector need not track it.
+    """
 
     wire: str
     fold: Fold
-    sent: Callable[[], Sequence[tuple[Message, int]]]
-    written: Callable[[], Sequence[bytes]] = tuple
-    """The JSON of each message, empty for a system prompt that stands apart; of none where it is not known yet."""
-    positions: Callable[[], Sequence[int]] = tuple
     tokens: TokenCount
     size: int
+
+    def sent(self) -> Sequence[tuple[Message, int]]:
+        """Its messages, each with its position in the log."""
+        return ()
+
+    def written(self) -> Sequence[bytes]:
+        """The JSON of each message, empty for a system prompt that stands apart; of none where it is not known yet."""
+        return ()
+
+    def positions(self) -> Sequence[int]:
+        """Where in the log each message comes from."""
+        return ()
 
 
 class Prepared:
@@ -46,11 +58,15 @@ class Prepared:
         """What it was made from."""
         self.tokens = made.tokens
         """What the request takes: system prompt, tools, and all that is sent of the history."""
+        self._sent: Sequence[tuple[Message, int]] | None = None
 
-    @cached_property
+    @property
     def sent(self) -> Sequence[tuple[Message, int]]:
         """Its messages, the system prompt first, each with its position in the log; -1 for what sash wrote."""
-        return self.made.sent()
+        # Asked for in every turn: a cached property takes longer than the list itself.
+        if self._sent is None:
+            self._sent = self.made.sent()
+        return self._sent
 
     @cached_property
     def positions(self) -> Sequence[int]:

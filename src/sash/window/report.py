@@ -44,41 +44,50 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """False when nobody knows the model's window and a default stands in."""
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class Moment(msgspec.Struct, frozen=True, gc=False):
     """What a report is made of, as it was when the request was made."""
 
     frame: Frame
+    limits: Limits
     turns: tuple[int, ...]
     evicted: Sequence[Evicted]
     """Grows with the log: only the first `gone` of them had left."""
     gone: int
     whole_tokens: int
     """Of the turns in the window, as they came."""
-    history: TokenCount
+    tokens: int
+    """Of the turns in the window, as they are shown."""
+    exact: bool
     factor: float
     beyond: float
-    limits: Limits
 
     @classmethod
     def of(cls, fold: Fold) -> Moment:
         """What is so at this moment."""
+        evicted = fold.past.evicted
         return cls(
-            frame=fold.frame,
-            turns=fold.numbers,
-            evicted=fold.past.evicted,
-            gone=len(fold.past.evicted),
-            whole_tokens=fold.whole_tokens,
-            history=fold.total,
-            factor=fold.factor,
-            beyond=fold.beyond,
-            limits=fold.limits,
+            fold.frame,
+            fold.limits,
+            fold.numbers,
+            evicted,
+            len(evicted),
+            fold.whole_tokens,
+            fold.tokens,
+            fold.exact,
+            fold.factor,
+            fold.beyond,
         )
+
+    @property
+    def history(self) -> TokenCount:
+        """What history takes, as it is shown."""
+        return self.calibrated(self.tokens)
 
     def calibrated(self, tokens: int) -> TokenCount:
         """So many counted tokens as the marks count them."""
         if self.factor == 1.0 and not self.beyond:
-            return TokenCount(tokens, self.history.exact)
-        return TokenCount(corrected(tokens, self.factor, self.beyond), self.history.exact)
+            return TokenCount(tokens, self.exact)
+        return TokenCount(corrected(tokens, self.factor, self.beyond), self.exact and self.factor == 1.0)
 
 
 def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str], ledger: Ledger) -> Report:

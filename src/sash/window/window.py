@@ -180,8 +180,7 @@ class Window:
         """
         fold = self.fold
         prepared = self.outgoing(wire).prepared(fold)
-        over = self._over(prepared, fold)
-        if over > 0:
+        if (over := prepared.tokens.value - fold.limits.hard) > 0:
             # More stands beside history than was allowed for, or a call is open: this one request gives way for it.
             low = max(0, self.fold.tokens - over - fold.limits.summary - fold.limits.step_digest)
             fold = fold.copy()
@@ -189,17 +188,14 @@ class Window:
             if planned is not None:
                 fold.make(planned)
                 prepared = Outgoing(self.setup, self.counter, wire).prepared(fold)
-        limits = fold.limits
-        if self._over(prepared, fold) > 0:
-            raise WindowOverflow(
-                fixed=self.fixed(), tokens=prepared.tokens, window=limits.window, reserve=limits.reserve
-            )
+            limits = fold.limits
+            if prepared.tokens.value > limits.hard:
+                raise WindowOverflow(
+                    fixed=self.fixed(), tokens=prepared.tokens, window=limits.window, reserve=limits.reserve
+                )
         if prepared.size > self.setup.policy.body_bytes:
             raise BodyTooLarge(size=prepared.size, limit=self.setup.policy.body_bytes)
         return prepared
-
-    def _over(self, prepared: Prepared, fold: Fold) -> int:
-        return prepared.tokens.value - fold.limits.hard
 
     def explain(self, log: Sequence[Message] = (), *, past: Past | None = None, stored: bool = False) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
