@@ -137,6 +137,12 @@ def test_at_the_start_everything_is_live() -> None:
     assert fold_of([], counter=CHARS4).frame is START
 
 
+def test_what_the_log_says_about_itself_is_not_sent() -> None:
+    mark = Message(role="meta", blocks=(Text("a mark"),))
+    fold = fold_of([user("go"), mark, Message(role="assistant", blocks=(Text("done"),)), mark])
+    assert [message.text for message in assemble(fold).messages] == ["go", "done"]
+
+
 def test_turns_that_were_put_together_stand_as_long_as_the_fold_has_them() -> None:
     said = [*turns_of(10, 10), user("x")]
     fold = fold_of(said)

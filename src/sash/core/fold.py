@@ -220,7 +220,8 @@ class Fold(InWindow):
     @property
     def whole_tokens(self) -> int:
         """What the turns take, as they came."""
-        if (resting := self.resting) is not None:
+        resting = self.resting
+        if resting is not None:
             return resting.whole_tokens
         if self._added_up is not self.frame:
             # Between two frames turns only grow, by what is added: they are added up once.

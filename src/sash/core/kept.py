@@ -141,24 +141,23 @@ class InWindow:
 
     def __init__(self) -> None:
         self.turns = {}
-        self._kept: tuple[Resting, Lookup] | None = None
+        self.resting: Resting | None = None
+        """The turns as they are kept, as long as nobody has needed them."""
+        self._lookup: Lookup | None = None
 
     @cached_property
     def turns(self) -> dict[int, LiveTurn]:
         """Carried and live turns, in log order."""
-        assert self._kept is not None
-        resting, lookup = self._kept
-        return resting.turns(lookup)
+        assert self.resting is not None
+        assert self._lookup is not None
+        turns = self.resting.turns(self._lookup)
+        self.resting = None
+        return turns
 
     def rest(self, resting: Resting, lookup: Lookup) -> None:
         """Has these turns, and reads them when they are needed."""
-        self._kept = resting, lookup
+        self.resting, self._lookup = resting, lookup
         del self.turns
-
-    @property
-    def resting(self) -> Resting | None:
-        """The turns as they are kept, as long as nobody has needed them."""
-        return None if self._kept is None or "turns" in self.__dict__ else self._kept[0]
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -169,6 +168,5 @@ class InWindow:
     @property
     def newest(self) -> int | None:
         """The number of the newest turn."""
-        # A window that was never resumed has nothing at rest: that is seen without asking.
-        resting = None if self._kept is None else self.resting
+        resting = self.resting
         return next(reversed(self.turns if resting is None else resting.numbers), None)

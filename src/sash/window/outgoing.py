@@ -194,7 +194,7 @@ class Outgoing:
             or head is None
             or fold.frame is not head.frame
             or len(fold.system) != head.prompts
-            or fold.digest_text() != head.standing[0]
+            or fold.standing.digest != head.standing[0]
             or (fold.limits is not head.limits and fold.limits != head.limits)
         ):
             steps = [fold.step_text(digested.turn) for digested in fold.frame.digested]

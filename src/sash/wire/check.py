@@ -188,10 +188,11 @@ class _Pairs:
 
     def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:  # noqa: ARG002  (some look at the message)
         """What is wrong with it, after all that came before."""
-        problems = [
-            f"result of {call!r}, which no call before it asked for" for call in closed if not self.answered(call)
-        ]
-        if self.waiting and not closed:
+        problems: list[str] = []
+        if closed:
+            orphans = [call for call in closed if not self.answered(call)]
+            problems += [f"result of {call!r}, which no call before it asked for" for call in orphans]
+        elif self.waiting:
             problems.append(f"no result of {', '.join(self.waiting)} before the next message")
             self.waiting = []
         self.waiting += opened
