@@ -151,7 +151,7 @@ def short_generations() -> Iterator[None]:
 
 
 def test_what_a_tool_gave_is_forgotten_after_two_generations_and_what_the_user_said_is_not() -> None:
-    nothing = assistant("")
+    nothing = assistant("nothing")
     given = [user("name_1"), tool("name_2"), assistant("name_3")]
     with short_generations():
         assert known(*given, nothing).keys() == {"name_1", "name_2", "name_3"}

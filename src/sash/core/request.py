@@ -73,9 +73,8 @@ def head_of(fold: Fold, *, sources: Sequence[Source] = ()) -> list[Shown]:
 def told_beside(fold: Fold) -> dict[SourceName, str]:
     """What of the log is told beside the current turn, by its source: only what says anything."""
     texts: dict[SourceName, str] = {}
-    found = fold.recalled()
-    if found is not None and found.text:
-        texts["recalled"] = found.text
+    if recalled := recalled_text(fold):
+        texts["recalled"] = recalled
     if facts := new_facts(fold):
         texts["facts"] = facts
     return texts
