@@ -16,8 +16,11 @@ __all__ = ["model_server", "postgres"]
 # Like hypothesis' own `ci` (the same examples in each run, no deadline), with as many as the time of all tests allows.
 settings.register_profile("sash", settings.get_profile("ci"), max_examples=60)
 
-UNTRACED = {"cli", "page", "providers", "proxy", "server", "settings", "store", "transcripts"}
-"""Tests of the faces: measuring coverage of the core in them would double their time and cover nothing new."""
+UNTRACED = {
+    *("cli", "counters", "gates", "page", "providers", "proxy", "server", "settings", "store", "summarize"),
+    "transcripts",
+}
+"""Tests of what stands above the core: measuring its coverage in them would double their time and cover nothing new."""
 
 
 UNTRACED_FILES = {"core/test_presets.py", "fit/test_transcripts.py"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.message import Message, Text, ToolCall, ToolResult, by_sash
+from sash.core.message import Image, Message, Text, ToolCall, ToolResult, by_sash
 from sash.core.turn import SYSTEM, Grouping, group, title_of
 from sash.wire import read
 from tests.wire.strategies import WIRES, broken_messages
@@ -30,6 +30,14 @@ SYS, MARK = Message(role="system", blocks=(Text("s"),)), Message(role="meta")
 
 def shape(*messages: Message) -> list[tuple[int, str, tuple[int, ...], list[tuple[int, ...]]]]:
     return [(turn.number, turn.state, turn.opening, [step.messages for step in turn.steps]) for turn in group(messages)]
+
+
+def test_a_picture_alone_is_something_the_user_wrote_and_a_result_alone_is_not() -> None:
+    shown = Message(role="user", blocks=(Image(),))
+    assert [turn.messages for turn in group([user(), says("a"), result("a"), shown, result("lost")])] == [
+        (0, 1, 2),
+        (3, 4),
+    ]
 
 
 def test_a_turn_starts_at_what_the_user_wrote() -> None:

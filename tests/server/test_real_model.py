@@ -61,10 +61,10 @@ def conversation(model_server: LocalServer, monkeypatch: pytest.MonkeyPatch, tur
     assert "exceed" in refused.text
 
 
-def test_five_turns_with_a_real_model_and_the_same_sent_naively_is_refused(
+def test_three_turns_with_a_real_model_and_the_same_sent_naively_is_refused(
     model_server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conversation(model_server, monkeypatch, turns=60 if os.environ.get("SASH_LONG_TALK") else 5)
+    conversation(model_server, monkeypatch, turns=60 if os.environ.get("SASH_LONG_TALK") else 3)
 
 
 @pytest.mark.soak

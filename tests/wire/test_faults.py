@@ -164,6 +164,7 @@ def test_i7_a_byte_order_mark_is_dropped(wire: str) -> None:
     assert write(read("\ufeff" + body(wire).decode(), wire)) == body(wire)
 
 
+@pytest.mark.no_cover  # fifty thousand times the same two messages
 def test_i8_a_hundred_thousand_messages_of_a_token() -> None:
     said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}] * 50_000
     conversation = read(json.dumps({"messages": said}).encode(), "openai-chat")
