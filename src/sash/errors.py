@@ -157,11 +157,14 @@ class BodyTooLarge(SashError):
 
 
 class NothingToUndo(SashError):
-    """Nothing is in force that could be taken back."""
+    """Nothing is in force that could be taken back; or it would come again at once."""
 
-    def __init__(self, thread: str) -> None:
-        self.thread = thread
-        super().__init__(f"nothing in the thread {thread!r} can be undone: no slide, rewind or pin is in force")
+    def __init__(self, thread: str, *, window: int = 0) -> None:
+        self.thread, self.window = thread, window
+        why = "no slide, rewind or pin is in force"
+        if window:
+            why = f"what would come back does not fit a window of {window:,}; raise `window`, or pin the turns you need"
+        super().__init__(f"nothing in the thread {thread!r} can be undone: {why}")
 
 
 class PinsFull(SashError):

@@ -226,6 +226,36 @@ def test_undo_goes_further_back_each_time_and_says_when_nothing_is_left() -> Non
     assert thread.verify().ok
 
 
+def test_what_changed_nothing_is_not_what_an_undo_leaves_in_force() -> None:
+    thread = opened()
+    talk(thread, 20)
+    before = numbers(thread, "evicted")
+    assert thread.compact() is not None
+    assert thread.compact() is None
+    thread.undo()
+    assert numbers(thread, "evicted") == before
+    assert thread.pin(1) is not None
+    assert thread.pin(1) is None
+    thread.undo()
+    assert (numbers(thread, "evicted"), numbers(thread, "carried")) == (before, [])
+    assert thread.verify().ok
+
+
+def test_a_slide_that_the_window_forces_cannot_be_undone() -> None:
+    thread = opened(policy=Policy(counter="chars4", history_tokens=1_000, window=2_500))
+    talk(thread, 40)
+    for _ in range(3):
+        live = numbers(thread, "live")
+        thread.undo()
+        assert set(live) < set(numbers(thread, "live"))
+    live, seq = numbers(thread, "live"), thread.seq
+    with pytest.raises(NothingToUndo, match="does not fit a window of 2,500"):
+        thread.undo()
+    assert (numbers(thread, "live"), thread.seq) == (live, seq)
+    talk(thread, 1)
+    assert thread.verify().ok
+
+
 def test_an_undone_pin_is_no_pin() -> None:
     thread = opened()
     talk(thread, 20)

@@ -20,6 +20,14 @@ def compact(fold: Fold, reason: Reason = "compact") -> Frame | None:
     return frame
 
 
+def compacts(fold: Fold) -> bool:
+    """Whether a command to compact would change anything, now or once the calls that are open have their results."""
+    waits = fold.standing_summary(fold.frame.boundary) != fold.summary
+    if fold.suspended or fold.placing.calls_open or waits:
+        return True
+    return fold.plan("compact", low=compact_mark(fold)) is not None
+
+
 def compact_mark(fold: Fold) -> int:
     """How far a command to compact goes down."""
     return min(fold.limits.low, int(fold.tokens * fold.factor * fold.policy.keep_share))

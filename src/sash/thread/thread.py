@@ -13,7 +13,7 @@ from typing import Literal, Protocol, get_args
 import msgspec
 
 from sash.arguments import MOMENT, SOURCES, SWITCH, TEXT, WHOLE, having, one_of, takes
-from sash.core.commands import compact_mark
+from sash.core.commands import compact_mark, compacts
 from sash.core.facts import Fact
 from sash.core.fold import BeforeSlide
 from sash.core.frame import Frame, Reason
@@ -182,11 +182,12 @@ class Thread(Reading):
             return drafted(replay, event_of("compact", Compacted(reason), seq=seq + 1))
 
         with self._lock:
+            fold = self._tail.current().window.fold
             if dry_run:
-                fold = self._tail.current().window.fold
                 planned = fold.plan("compact", low=compact_mark(fold))
                 return None if planned is None else planned.frame
-            return _newest(self._write(make))
+            # What changes nothing is not written down: what came before it could be undone, and it would then slide.
+            return _newest(self._write(make)) if compacts(fold) else None
 
     def undo(self) -> Frame:
         """Takes back the newest thing that changed the head of the window: a slide, a rewind, a pin."""
@@ -197,6 +198,8 @@ class Thread(Reading):
     def pin(self, turn: int) -> Frame | None:
         """Keeps a turn in the window; one that had left comes back. `PinsFull` beyond `pin_tokens`."""
         with self._lock:
+            if turn in self._tail.current().window.fold.pinned:
+                return None
             return _newest(self._write(lambda replay, seq: pinned(replay, seq, turn, self._log)))
 
     @takes(turn=WHOLE)
