@@ -461,6 +461,24 @@ def test_converting_tells_of_messages_that_become_one(tmp_path: Path) -> None:
     assert len(ran.json()["messages"]) == 3
 
 
+def test_what_could_not_be_read_is_told_beside_what_is_written(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": "hi"},
+        {"role": "zebra", "content": "x"},
+        7,
+        {"role": "assistant", "content": ""},
+    ]
+    (tmp_path / "odd.json").write_text(json.dumps(said), "utf-8")
+    for words in (("convert", "odd.json", "--as", "openai-responses"), ("fit", "odd.json")):
+        ran = here(*words, home=tmp_path)
+        assert ran.code == 0
+        assert "2 places could not be read, and left out: line 2: " in ran.err
+        # A message without words is no part of another one.
+        assert "as part of" not in ran.err
+        told = here(*words, "-o", "out.json", "--json", home=tmp_path).json()
+        assert (told["damaged"], len(told["damage"])) == (2, 2)
+
+
 LONG = "d703f2aa-88b1-4c1e-9f52-0a6d3c1b7e42"
 
 

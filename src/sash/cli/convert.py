@@ -10,6 +10,7 @@ import msgspec
 
 from sash.cli.amount import amount
 from sash.cli.answer import answer
+from sash.cli.damage import tell_damage
 from sash.cli.folded import Telling
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
@@ -17,7 +18,7 @@ from sash.cli.progress import Progress
 from sash.cli.stored import stored_thread, tell_thread
 from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
 from sash.cli.written import heading_for
-from sash.transcripts import WRITERS, write_transcript
+from sash.transcripts import WRITERS, Damage, write_transcript
 from sash.transcripts.carrying import MERGED
 from sash.wire import Repair
 
@@ -30,6 +31,10 @@ class Converted(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     lost: tuple[Repair, ...]
     """What the format has no place for: what, of which message, why. Of `merged` messages that is only their end."""
+    damage: tuple[Damage, ...]
+    """Places that could not be read, and are not in it."""
+    damaged: int
+    """How many there are: only the first ones are listed."""
     output: str | None
 
 
@@ -80,16 +85,20 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
     heading = heading_for(telling.name, telling.setup, telling.transcript)
     with written_to(output) as into, Progress(f"writing {telling.name}") as progress:
         wrote = write_transcript(progress.over(telling.entries), format_as, into, heading=heading)
+    read = telling.transcript
     told = Converted(
         name=telling.name,
         format=format_as,
         bytes=wrote.bytes,
         lost=wrote.lost,
+        damage=tuple(read.damage) if read is not None else (),
+        damaged=read.damaged if read is not None else 0,
         output=None if output is None else str(output),
     )
     if as_json:
         answer(told)
         return
+    tell_damage(told.damage, told.damaged)
     missing = [lost for lost in wrote.lost if lost.what != MERGED]
     for lost in missing[:LISTED]:
         click.echo(f"message {lost.message}: {lost.why}", err=True)

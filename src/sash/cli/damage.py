@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from sash.cli.amount import amount
 from sash.cli.characters import clean
 from sash.cli.screen import Screen
@@ -23,3 +25,11 @@ def print_damage(out: Screen, damage: Sequence[Damage], damaged: int) -> None:
         out.say(out.cut(f"  {where}{clean(hurt.why)}", out.width), "dim")
     if damaged > LISTED:
         out.say(f"  and {damaged - LISTED:,} more", "dim")
+
+
+def tell_damage(damage: Sequence[Damage], damaged: int) -> None:
+    """The same beside what a command writes: one line on stderr."""
+    if damaged:
+        places = "; ".join(f"line {hurt.line}: {hurt.why}" if hurt.line else hurt.why for hurt in damage[:LISTED])
+        more = f"; and {damaged - LISTED:,} more" if damaged > LISTED else ""
+        click.echo(f"{amount(damaged, 'place')} could not be read, and left out: {clean(places)}{more}", err=True)

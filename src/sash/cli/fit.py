@@ -10,11 +10,12 @@ import msgspec
 
 from sash.cli.amount import amount
 from sash.cli.answer import answer
+from sash.cli.damage import tell_damage
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount, total
-from sash.transcripts import FORMATS, WRITERS, Entry, write_transcript
+from sash.transcripts import FORMATS, WRITERS, Damage, Entry, write_transcript
 from sash.window import Prepared
 from sash.wire import WIRES, Repair
 
@@ -39,6 +40,10 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
     """What had to be changed before the provider would take it, or the format could hold it."""
     fits: bool
     """False when history stands above its high mark all the same: what may not leave is larger."""
+    damage: tuple[Damage, ...]
+    """Places of a session file that could not be read, and were not said."""
+    damaged: int
+    """How many there are: only the first ones are listed."""
     output: str | None
     """The file that was written."""
 
@@ -81,6 +86,7 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
         answer(told)
     else:
         click.echo(_sentence(told), err=True)
+        tell_damage(told.damage, told.damaged)
 
 
 def _write_session(it: Subject, prepared: Prepared, format_as: str, into: IO[bytes]) -> tuple[Repair, ...]:
@@ -109,6 +115,8 @@ def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Pat
         shortened=report.shortened,
         repairs=(*report.repairs, *lost),
         fits=report.fits,
+        damage=tuple(it.damage),
+        damaged=it.damaged,
         output=None if output is None else str(output),
     )
 

@@ -37,13 +37,14 @@ def carried(entries: Iterable[Entry], wire: str, lost: list[Repair]) -> Iterator
 
     for origin, message in carry_each(said(), wire, missing):
         while waiting[0][0] < origin:
-            place, _ = waiting.popleft()
-            passed += [place] * (place != newest)
+            place, entry = waiting.popleft()
+            if place != newest and entry.message.blocks:
+                passed.append(place)
         newest = origin
         if message.role != "meta":
             # Of an item that may not be sent twice nothing is left, which is told.
             yield message, waiting[0][1]
-    passed += [place for place, _ in waiting if place != newest]
+    passed += [place for place, entry in waiting if place != newest and entry.message.blocks]
     told = {repair.message for repair in missing}
     missing += [Repair(what=MERGED, message=place, why=_MERGED) for place in passed if place not in told]
     lost += [msgspec.structs.replace(repair, message=positions[repair.message]) for repair in missing]
