@@ -40,6 +40,7 @@ SAID = (
         ("a" * 500 + " cat", "cat", "… cat"),
         ("one\n\n  two", "two", "one two"),
         ("nothing of it", "elsewhere", "nothing of it"),
+        ("the cat. " * 300 + "and then the zebra came", "the zebra", "… the cat. the cat. and then the zebra came"),
         ("", "cat", ""),
     ],
 )

@@ -105,6 +105,25 @@ def test_a_database_that_became_read_only_can_still_be_read(scratch: Path) -> No
     store.close()
 
 
+def test_a_shortage_while_it_is_opened_is_not_taken_for_a_store_that_may_only_be_read(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scratch / "threads.db"
+    SqliteStore(path).close()
+
+    def short_of_files(*_given: object, **_named: object) -> None:
+        raise apsw.CantOpenError("too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sash.store.sqlite.store.connect", short_of_files)
+        with pytest.raises(StoreUnavailable) as refused:
+            SqliteStore(path)
+        assert not isinstance(refused.value, StoreReadOnly)
+    store = SqliteStore(path)
+    assert texts_of(store, "", thread_of(store, "", "first").id) == ["first"]
+    store.close()
+
+
 def closed(path: Path) -> str:
     """A database that nobody has open, and what was said in it."""
     store = open_store(f"sqlite:///{path}")

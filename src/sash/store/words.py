@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from hashlib import blake2b
+from itertools import islice
 
 from sash.store.rows import Matching
 
@@ -49,9 +50,7 @@ def passage(text: str, wanted: str, *, before: int, most: int) -> str:
 
     It is looked for word by word, as the index does: a part of another word is no hit.
     """
-    found = _hits(text, phrases(wanted, "all"))
-    together = [len({which for at, which in found if start <= at < start + most - before}) for start, _ in found]
-    start = found[together.index(max(together))][0] if found else 0
+    start = _best_place(text, phrases(wanted, "all"), most - before)
     first, last = max(0, start - before), max(0, start - before) + most
     if first:
         # No word is shown from its middle, unless it goes on for longer than what is shown before the hit.
@@ -64,26 +63,33 @@ def passage(text: str, wanted: str, *, before: int, most: int) -> str:
 _SPACE = re.compile(r"\s+")
 
 
-def _hits(text: str, wanted: list[list[str]]) -> list[tuple[int, int]]:
-    """Where each phrase stands in a text: the place of its first character, and which of them it is; the first ones."""
+def _best_place(text: str, wanted: list[list[str]], reach: int) -> int:
+    """Where the first stretch of a text begins that holds the most of these phrases; 0 where none stands in it."""
     last = {phrase[-1] for phrase in wanted}
     said: deque[tuple[str, int]] = deque(maxlen=max(map(len, wanted), default=1))
-    hits: list[tuple[int, int]] = []
+    near: deque[tuple[int, int]] = deque()
+    """The hits that stand no further apart: their places, and which of the phrases each is."""
+    best = most = 0
     for match in _WORD.finditer(text):
         word = match.group().casefold()[:LONGEST]
         said.append((word, match.start()))
-        if word in last:
-            before = [near for near, _ in said]
-            for which, phrase in enumerate(wanted):
-                if before[-len(phrase) :] == phrase:
-                    hits.append((said[-len(phrase)][1], which))
-            if len(hits) >= _MOST_HITS:
-                break
-    return sorted(hits)
-
-
-_MOST_HITS = 200
-"""Of which the best is chosen."""
+        if word not in last:
+            continue
+        before = [spoken for spoken, _ in said]
+        near += [
+            (said[-len(phrase)][1], which) for which, phrase in enumerate(wanted) if before[-len(phrase) :] == phrase
+        ]
+        # The first leaves when it is too far away, or stands here again.
+        while near and (
+            near[0][0] <= match.start() - reach or near[0][1] in [which for _, which in islice(near, 1, None)]
+        ):
+            near.popleft()
+        together = len({which for _, which in near})
+        if together > most:
+            best, most = near[0][0], together
+        if most == len(wanted):
+            break
+    return best
 
 
 def places(tenant: str, thread: int | None) -> list[str]:

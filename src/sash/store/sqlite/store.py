@@ -83,6 +83,9 @@ class SqliteStore(SqlStore):
                     raise
                 self._writer = Writer(connection, self._place)
             except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+                if isinstance(error, apsw.CantOpenError) and _may_be_written(self.path):
+                    # Something else is wrong, such as too many open files: that passes.
+                    raise
                 self._why_not = str(error)
 
     def _write(self, tenant: str | None, work: Callable[[Running], T], *, erasing: bool = False) -> T:  # noqa: ARG002 - here every statement names the tenant itself
@@ -182,7 +185,7 @@ class SqliteStore(SqlStore):
             )
         if self.path.exists() and (mode := stat.S_IMODE(self.path.stat().st_mode)) & 0o077:
             problems.append(f"{self._place!r} is open to others (mode {mode:o}); chmod 600 it")
-        if self._why_not or not os.access(self.path, os.W_OK):
+        if self._why_not or not _may_be_written(self.path):
             why = f" ({self._why_not})" if self._why_not else ""
             problems.append(f"{self._place!r} may not be written{why}; look at its permissions")
         if (size := self._wal_bytes()) > WAL_WORRY:
@@ -221,6 +224,12 @@ class SqliteStore(SqlStore):
             connection.close()
         if not self._why_not:
             self._writer.close()
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whether its permissions, and those of its folder, let us write it."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent))
 
 
 def _broken_pages(connection: apsw.Connection) -> list[str]:
