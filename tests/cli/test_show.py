@@ -171,6 +171,8 @@ def test_a_file_of_another_tool_is_told_with_what_it_looks_like(session: Path, t
     ran = here("show", words, "--format", "codex", home=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert "does not look like 'codex', nor like any other" in ran.err
+    (tmp_path / "none.json").write_text("[]", "utf-8")
+    assert "0 turns" in here("show", "none.json", "--format", "openai-chat", home=tmp_path).out
     # A session may be about to begin.
     assert here("show", nothing, "--format", "codex", home=tmp_path).code == 0
 

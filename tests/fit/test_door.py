@@ -59,6 +59,11 @@ def test_what_does_not_fit_keeps_the_callers_objects_where_they_are_untouched(wi
     assert 0 < fitted.report.ratio < 1
 
 
+def test_a_body_with_a_field_of_its_own_called_call_id_is_a_body() -> None:
+    body = {"messages": [{"role": "user", "content": "hi"}], "call_id": "x"}
+    assert fit(body, wire="openai-chat").messages == body["messages"]
+
+
 def test_one_message_that_left_and_one_that_was_added_are_not_taken_for_nothing_changed() -> None:
     said = Script().user(words(900)).turn(ask=50, answer=50).user(words(600)).said
     fitted = fit(said, policy=SMALL)

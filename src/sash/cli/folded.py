@@ -175,8 +175,10 @@ def tell_file(name: str, given: str | IO[bytes] | Source, settings: Settings, re
     entries = transcript.messages(as_sent=reading.as_sent)
     # At least one is read: with it comes what the file says about itself.
     ahead = list(islice(entries, 1 if settings.text("model") else AHEAD))
-    if not ahead and reading.format and source.size and (found := format_of(source)) != reading.format:
-        raise UnknownTranscript(transcript.name, format=reading.format, found=found)
+    if not ahead and reading.format and source.size:
+        found = format_of(source)
+        if found != reading.format and (found or transcript.damaged):
+            raise UnknownTranscript(transcript.name, format=reading.format, found=found)
     spoke = Counts(entry.model for entry in ahead if entry.model).most_common(1)
     model = settings.text("model") or (spoke[0][0] if spoke else transcript.model)
     system = (transcript.system,) if transcript.system is not None else ()

@@ -41,7 +41,7 @@ def take_apart(given: object, wire: str) -> Body:
         return Body(wire=wire, listed=_list(source), source=source)
     fields, lone = json_text.fields_as_given(source)
     # A custom tool's call has an `input` of its own.
-    if spoken.MESSAGES not in fields or "call_id" in fields:
+    if spoken.MESSAGES not in fields or fields.keys() >= {"call_id", "type"}:
         if not fields.keys() & {"role", "type"}:
             raise InvalidMessage(f"a body of {wire!r} has a field {spoken.MESSAGES!r}", field=spoken.MESSAGES)
         return Body(wire=wire, listed=json_text.list_of([source]), source=source)
