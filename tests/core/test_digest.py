@@ -225,6 +225,8 @@ def test_what_is_known_of_results_already_is_not_looked_up_again() -> None:
     fresh.take([DepartedTurn(turn)])
     told.take([DepartedTurn(turn, known)])
     assert told == fresh
+    steps = departed_steps(turn, 1, known)
+    assert [answer.works[0].target for answer in steps.answers.values()] == ["a.py"]
     wrong = {place: msgspec.structs.replace(answer, works=()) for place, answer in known.items()}
     nothing = Digest()
     nothing.take([DepartedTurn(turn, wrong)])

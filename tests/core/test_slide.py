@@ -100,6 +100,18 @@ def test_what_was_expanded_is_not_shortened_again_among_results_that_are() -> No
     assert fold_of(said, policy).frame.shortened == (Shortened(2, 0), Shortened(8, 0))
 
 
+def test_results_that_cannot_be_shortened_free_nothing() -> None:
+    said: list[Message] = []
+    for number in range(4):
+        said += [user("go"), assistant("", Call(f"c{number}")), result(f"c{number}", f"{EXPANDED}m0.0]\n{lines(200)}")]
+    policy = Policy(
+        history_tokens=7_900, keep_share=0.6, protect_results_tokens=100, record_over_tokens=0, worth_tokens=500
+    )
+    fold = fold_of(said, policy)
+    assert fold.frame.shortened == ()
+    assert fold.past.evicted
+
+
 def test_shortening_that_frees_too_little_is_not_worth_a_broken_cache() -> None:
     said: list[Message] = [
         user("go"),

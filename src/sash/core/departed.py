@@ -35,7 +35,7 @@ class DepartedSteps(msgspec.Struct, frozen=True):
     """Of the turn."""
     steps: tuple[tuple[LiveMessage, ...], ...]
     answers: Mapping[Place, Answer] = {}
-    """As above."""
+    """What is known of their results already."""
 
     def messages(self) -> Iterator[LiveMessage]:
         """Those that leave now."""
@@ -59,8 +59,11 @@ Departed = DepartedTurn | DepartedSteps | ShortenedResults
 
 
 def departed_steps(turn: LiveTurn, end: int, answers: Mapping[Place, Answer]) -> DepartedSteps:
-    """The steps of a turn that are in the window, up to one."""
-    return DepartedSteps(turn.number, tuple(map(tuple, turn.steps[turn.digested : end])), answers)
+    """The steps of a turn that are in the window, up to one, with what is known of their results."""
+    steps = tuple(map(tuple, turn.steps[turn.digested : end]))
+    # A turn may have thousands of results, and lose a few at a time: the rest is known elsewhere.
+    here = {live.position for step in steps for live in step}
+    return DepartedSteps(turn.number, steps, {place: known for place, known in answers.items() if place[0] in here})
 
 
 def shortened_results(turn: LiveTurn, places: Set[tuple[int, int]]) -> ShortenedResults:

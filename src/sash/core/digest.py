@@ -178,7 +178,7 @@ class Digest(msgspec.Struct):
             message = live.message
             self.messages += 1
             noting.message(message, turn=turn, now=self.messages, calls=calls)
-            if message.role == "user" and wrote(message):
+            if wrote(message):
                 self.wishes += [Said(turn, wish) for wish in wishes_in(message.text)]
                 del self.wishes[:-WISHES]
             for place, block in enumerate(message.blocks):

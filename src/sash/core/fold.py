@@ -40,14 +40,14 @@ from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
 from sash.core.turn import SYSTEM, Placed, Placing
-from sash.core.work import Known, answered
+from sash.core.work import AnsweredTurns, answered
 
 RECENT = 5
 """Closed turns whose mean size tells how large the next one may be."""
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
 
-NOTHING = Size(0)
+NO_SIZE = Size(0)
 """What the log says about itself takes nothing."""
 
 BeforeSlide = Callable[[Slide], bool]
@@ -103,7 +103,7 @@ class Fold(InWindow):
         """What history took at the newest request point: what a provider's report speaks of."""
         self.short = ShortForms()
         """What is in the window, in short."""
-        self._answers: Known = {}
+        self._answers: AnsweredTurns = {}
         """What is known of the results in the window."""
         self._closed: deque[int] = deque(maxlen=RECENT)
         self._requests = self._added = 0
@@ -258,17 +258,17 @@ class Fold(InWindow):
         self.placed = placed = placing.add(message)
         self.said += 1
         if message.role == "meta":
-            size = NOTHING
+            size = NO_SIZE
         if self.exact and not size.exact:
             self.exact = False
         live, number, whole_tokens = LiveMessage(position, message, size), placed.turn, size.tokens
         if whole_tokens > self.limits.record_over:
             live = self.entering(live)
             size = live.size
-            self._beyond_added += whole_tokens - size.tokens
         if number == SYSTEM:
             self.system.append(live)
             return None
+        self._beyond_added += whole_tokens - size.tokens
         turn = self.turns.get(number)
         if turn is None:
             turn = self._started(placed, message)

@@ -148,9 +148,11 @@ class InWindow:
     @cached_property
     def turns(self) -> dict[int, LiveTurn]:
         """Carried and live turns, in log order."""
-        assert self.resting is not None
+        resting = self.resting
+        assert resting is not None
         assert self._lookup is not None
-        turns = self.resting.turns(self._lookup)
+        # Known before it rests no more: somebody else may ask in between.
+        turns = self.__dict__["turns"] = resting.turns(self._lookup)
         self.resting = None
         return turns
 

@@ -20,7 +20,7 @@ from sash.core.message import Message, Opaque, Text, ToolCall, ToolResult
 from sash.core.terms import speaker_of
 from sash.core.turn import wrote
 from sash.core.wish import is_correction, is_standing, own_words
-from sash.core.work import Known, Outcome, Place, failing_among, outcomes, stale_among
+from sash.core.work import AnsweredTurns, Outcome, Place, failing_among, outcomes, stale_among
 
 Type = Literal["instruction", "tool-use", "response"]
 
@@ -236,7 +236,7 @@ def _of_a_tool(block: object) -> bool:
     return isinstance(block, ToolCall | ToolResult)
 
 
-def superseded(turns: Sequence[LiveTurn], known: Known | None = None) -> frozenset[Place]:
+def superseded(turns: Sequence[LiveTurn], known: AnsweredTurns | None = None) -> frozenset[Place]:
     """
     Position and block of each result in the window that later work has made stale.
 

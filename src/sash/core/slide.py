@@ -179,6 +179,9 @@ class _Ladder:
             return
         candidates.sort(key=lambda candidate: candidate[:3])
         leaving = self._leaving_all_the_same([(turn.number, part.tokens) for *_, turn, _, part in candidates])
+        if not leaving and sum(self._gain(live, part) for *_, live, part in candidates) < limits.worth:
+            # Where no turn has to leave the cache could stay whole: then it is measured.
+            return
         for *_, turn, live, part in candidates:
             if self.total <= self.low:
                 return
@@ -467,7 +470,7 @@ _WITH_PICTURES: tuple[Kind, ...] = ("picture", "result")
 _IN_THE_CURRENT_TURN: tuple[Kind, ...] = ("result", "arguments", "text")
 
 USUAL_TOKENS = 600
-"""What a shortened result takes, about: enough to see, unmeasured, whether shortening is worth a broken cache."""
+"""What a shortened result takes, about: where turns leave and the cache breaks anyway, that is near enough."""
 
 LEAST_CHARS = 160
 """A result that nobody has seen yet is never cut below this."""

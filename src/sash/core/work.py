@@ -1,7 +1,7 @@
 """
 What calls work on, and which of their results later work has made stale.
 
-Known are the tools of the common agents, by the names and arguments they use. Certain
+AnsweredTurns are the tools of the common agents, by the names and arguments they use. Certain
 rather than eager: whatever is not known for sure to be the same work makes nothing stale.
 """
 
@@ -176,11 +176,11 @@ class Answered(msgspec.Struct, frozen=True):
     answers: dict[Place, Answer]
 
 
-Known = dict[int, Answered]
+AnsweredTurns = dict[int, Answered]
 """By turn. A turn is looked at once, however many slides it stands through, unless it has grown."""
 
 
-def answered(turn: LiveTurn, known: Known) -> dict[Place, Answer]:
+def answered(turn: LiveTurn, known: AnsweredTurns) -> dict[Place, Answer]:
     """The answered calls of a turn, oldest first; those of digested steps too, for they were work all the same."""
     before, messages = known.get(turn.number), len(turn)
     if before is not None and before.messages == messages:
@@ -199,7 +199,7 @@ def answered(turn: LiveTurn, known: Known) -> dict[Place, Answer]:
     return found
 
 
-def outcomes(turns: Sequence[LiveTurn], known: Known | None = None) -> list[Outcome]:
+def outcomes(turns: Sequence[LiveTurn], known: AnsweredTurns | None = None) -> list[Outcome]:
     """All answered calls of these turns, oldest first."""
     known = {} if known is None else known
     found: list[Outcome] = []

@@ -35,8 +35,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Only what stands there is counted: of a call its arguments as JSON, of thinking its text."""
 
 
-FEW = 8
-"""Blocks of a message whose framing is remembered."""
+FEW = 3
+"""Blocks of a message whose framing is remembered: with more there would be too many shapes."""
 
 _Shape = tuple[str, type[Block] | tuple[type[Block], ...]]
 """Who speaks, and the kind of the one block or of all of them."""

@@ -106,13 +106,10 @@ class Draft:
         if not shown:
             return
         self.given += shown
-        messages: list[Message] = []
-        places = self._places
-        for message, live in shown:
-            messages.append(message)
-            if live is not None and (live.message.edited or live.position in places):
+        self.preparing.take([message for message, _ in shown])
+        for _, live in shown:
+            if live is not None and self._is_marked(live):
                 self._note(live)
-        self.preparing.take(messages)
         self._count(counted=counted)
 
     def _is_marked(self, live: LiveMessage) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -96,7 +97,7 @@ class Mending:
         if self.open or self.held or not self._by_steps or (self.rules.starts_with_user and not self.started):
             return 0
         end = whole = 0
-        calls: list[str] = []
+        calls: dict[str, int] = {}
         waiting: list[str] = []
         for count, message in enumerate(messages, 1):
             if message.wire != wire or not self._passes(message, calls, waiting):
@@ -106,11 +107,11 @@ class Mending:
         if end:
             self.sent += messages[:end]
             self.origins += range(position, position + end)
-            self.ids.update(dict.fromkeys(calls[:whole], 1))
+            self.ids.update(islice(calls.items(), whole))
             self.after_assistant = messages[end - 1].role == "assistant"
         return end
 
-    def _passes(self, message: Message, calls: list[str], waiting: list[str]) -> bool:
+    def _passes(self, message: Message, calls: dict[str, int], waiting: list[str]) -> bool:
         """Whether it can be sent as it is, after these calls, of which some wait for their results."""
         role, blocks = message.role, message.blocks
         if not blocks or role == "meta":
@@ -126,7 +127,7 @@ class Mending:
                 if self._no_blanks and not block.text.strip():
                     return False
             elif type(block) is ToolCall and role == "assistant" and block.id not in calls and self._is_free(block.id):
-                calls.append(block.id)
+                calls[block.id] = 1
                 waiting.append(block.id)
             else:
                 return False
