@@ -13,8 +13,9 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Image, Message, Text, ToolCall, ToolResult
 from sash.core.priority import superseded
 from sash.core.size import Size
-from sash.core.work import Work, failing_among, outcomes, works_of
+from sash.core.work import Answered, Work, answered, failing_among, outcomes, works_of
 from sash.wire import read
+from tests.builders import Call, assistant, result, user
 
 DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -321,3 +322,31 @@ def test_in_real_sessions_a_stale_result_has_a_later_call_on_the_very_same_thing
             )
         found += len(stale)
     assert found > 50
+
+
+def test_a_turn_that_grew_is_looked_at_from_where_it_was_left() -> None:
+    turn, known = LiveTurn(1), dict[int, Answered]()
+    for position, message in enumerate(
+        [user("go"), assistant("", Call("a")), result("a", "x"), assistant("", Call("b"))]
+    ):
+        turn.add(LiveMessage(position, message, Size(1)), 1)
+    first = answered(turn, known)
+    assert list(first) == [(2, 0)]
+    assert answered(turn, known) is first
+    twin = known.copy()
+    turn.add(LiveMessage(4, result("b", "y"), Size(1)), 1)
+    assert list(answered(turn, known)) == [(2, 0), (4, 0)]
+    # Who went on from before it grew knows what was known then.
+    assert list(twin[1].answers) == list(first) == [(2, 0)]
+
+
+def test_work_that_left_before_anything_in_the_window_makes_nothing_stale() -> None:
+    turn = LiveTurn(1)
+    said = [user("go"), *(each for name in "abc" for each in (assistant("", Call(name)), result(name, "x" * 900)))]
+    for position, message in enumerate(said):
+        turn.add(LiveMessage(position, message, Size(1)), 1)
+    turn.digested = 2
+    assert [outcome.in_window for outcome in outcomes([turn])] == [False, False, True]
+    assert [outcome.place for outcome in outcomes([turn], before_window=False)] == [(6, 0)]
+    turn.digested = 3
+    assert outcomes([turn], before_window=False) == []

@@ -61,9 +61,9 @@ Departed = DepartedTurn | DepartedSteps | ShortenedResults
 def departed_steps(turn: LiveTurn, end: int, answers: Mapping[Place, Answer]) -> DepartedSteps:
     """The steps of a turn that are in the window, up to one, with what is known of their results."""
     steps = tuple(map(tuple, turn.steps[turn.digested : end]))
-    # A turn may have thousands of results, and lose a few at a time: the rest is known elsewhere.
-    here = {live.position for step in steps for live in step}
-    return DepartedSteps(turn.number, steps, {place: known for place, known in answers.items() if place[0] in here})
+    # A turn may have thousands of results, and lose a few at a time.
+    places = ((live.position, place) for step in steps for live in step for place in range(len(live.message.blocks)))
+    return DepartedSteps(turn.number, steps, {place: answers[place] for place in places if place in answers})
 
 
 def shortened_results(turn: LiveTurn, places: Set[tuple[int, int]]) -> ShortenedResults:

@@ -455,7 +455,7 @@ class Fold(InWindow):
 
     def _forget(self) -> None:
         """What is known of messages that have left is not needed any more."""
-        here = {live.position for turn in self.turns.values() for live in turn.all_messages()}
+        here = {live.position for turn in self.turns.values() for live in turn.messages()}
         self._answers = {number: known for number, known in self._answers.items() if number in self.turns}
         self.short = self.short.of(here)
 

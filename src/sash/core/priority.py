@@ -247,7 +247,7 @@ def superseded(turns: Sequence[LiveTurn], known: AnsweredTurns | None = None) ->
     failure of the same command; neither does a read whose answer is so short that it may
     only say "unchanged".
     """
-    return stale_among(outcomes(turns, known), _current(turns))
+    return stale_among(outcomes(turns, known, before_window=False), _current(turns))
 
 
 def _current(turns: Sequence[LiveTurn]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
@@ -174,6 +175,8 @@ class Answered(msgspec.Struct, frozen=True):
 
     messages: int
     answers: dict[Place, Answer]
+    calls: dict[str, ToolCall]
+    """Those that have no result yet."""
 
 
 AnsweredTurns = dict[int, Answered]
@@ -182,31 +185,35 @@ AnsweredTurns = dict[int, Answered]
 
 def answered(turn: LiveTurn, known: AnsweredTurns) -> dict[Place, Answer]:
     """The answered calls of a turn, oldest first; those of digested steps too, for they were work all the same."""
-    before, messages = known.get(turn.number), len(turn)
-    if before is not None and before.messages == messages:
+    before, messages = known.get(turn.number) or Answered(0, {}, {}), len(turn)
+    if before.messages == messages:
         return before.answers
-    seen = before.answers if before is not None else {}
-    found: dict[Place, Answer] = {}
-    calls: dict[str, ToolCall] = {}
-    for live in turn.all_messages():
+    # A turn only grows at its end. What was known stays as it is: another fold may go on from there.
+    found, calls = before.answers.copy(), before.calls.copy()
+    for live in islice(turn.all_messages(), before.messages, None):
         for place, block in enumerate(live.message.blocks):
             if type(block) is ToolCall:
                 calls[block.id] = block
             elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                at = (live.position, place)
-                found[at] = seen.get(at) or answer_of(call, block)
-    known[turn.number] = Answered(messages, found)
+                found[live.position, place] = answer_of(call, block)
+    known[turn.number] = Answered(messages, found, calls)
     return found
 
 
-def outcomes(turns: Sequence[LiveTurn], known: AnsweredTurns | None = None) -> list[Outcome]:
-    """All answered calls of these turns, oldest first."""
+def outcomes(
+    turns: Sequence[LiveTurn], known: AnsweredTurns | None = None, *, before_window: bool = True
+) -> list[Outcome]:
+    """
+    All answered calls of these turns, oldest first.
+
+    Without those `before_window` the first is one that is in the window: a turn may have lost thousands of steps.
+    """
     known = {} if known is None else known
     found: list[Outcome] = []
     moved = ""
     for turn in turns:
         number = turn.number
-        gone = {live.position for step in turn.steps[: turn.digested] for live in step} if turn.digested else _NOWHERE
+        gone = _gone(turn)
         for place, answer in answered(turn, known).items():
             works = answer.works
             if works and works[0].deed == "run":
@@ -216,11 +223,18 @@ def outcomes(turns: Sequence[LiveTurn], known: AnsweredTurns | None = None) -> l
                 if answer.moves:
                     moved += f"\n{works[0].target}"
             in_window = place[0] not in gone
+            if not (in_window or found or before_window):
+                continue
             found.append(Outcome(number, place, in_window, works, answer.called, answer.failed, answer.length))
     return found
 
 
-_NOWHERE: frozenset[int] = frozenset()
+def _gone(turn: LiveTurn) -> range:
+    """The positions of its digested steps: they stand in a row, after its opening."""
+    if not turn.digested:
+        return range(0)
+    rest = turn.steps[turn.digested :]
+    return range(turn.steps[0][0].position, rest[0][0].position if rest else turn.last().position + 1)
 
 
 def answer_of(call: ToolCall, result: ToolResult) -> Answer:
