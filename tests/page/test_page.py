@@ -313,7 +313,8 @@ def test_the_keyboard_skips_to_the_conversation_and_walks_along_the_strip(page: 
     expect(page.locator("#turn-3")).to_be_focused()
 
 
-def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, server: Running) -> None:
+def long_thread(server: Running) -> str:
+    """A thread of seven hundred turns."""
     thread = thread_with(server, 0)
     said = [
         {"role": role, "content": f"{words} {n}"}
@@ -321,6 +322,11 @@ def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, serv
         for role, words in (("user", "Question"), ("assistant", "Answer"))
     ]
     server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    return thread
+
+
+def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, server: Running) -> None:
+    thread = long_thread(server)
     opened(page, server, thread)
     expect(page.locator("#turn-700")).to_be_visible()
     drawn = page.locator("article.turn").count()
@@ -336,14 +342,9 @@ def test_a_long_thread_opens_at_its_end_and_goes_back_on_demand(page: Page, serv
 
 
 def test_the_strip_of_a_long_thread_stays_on_a_small_screen(page: Page, server: Running) -> None:
-    thread = thread_with(server, 0)
-    said = [
-        {"role": role, "content": f"{words} {n}"}
-        for n in range(1, 701)
-        for role, words in (("user", "Question"), ("assistant", "Answer"))
-    ]
-    server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
-    server.post(f"/v1/threads/{thread}/messages", {"messages": said[:2], "wire": "openai-chat"})
+    thread = long_thread(server)
+    more = [{"role": "user", "content": "Question 1"}, {"role": "assistant", "content": "Answer 1"}]
+    server.post(f"/v1/threads/{thread}/messages", {"messages": more, "wire": "openai-chat"})
     inside = """() => {
         const rail = document.querySelector(".strip .rail").getBoundingClientRect();
         return [...document.querySelectorAll(".strip .cell, .strip .sash:not([hidden])")]
