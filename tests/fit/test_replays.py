@@ -128,7 +128,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_are_forgotten_a_generation_at_a_time() -> None:
     sizes = replays._Sizes(most=3)
     for message in Script().turn().turn().turn().messages():
-        assert sizes.size(message, CHARS4, b"setting").tokens == 5
+        assert sizes.size(message, CHARS4, 7).tokens == 5
     assert len(sizes._young) + len(sizes._old) <= 6
 
 
