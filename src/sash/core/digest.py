@@ -164,9 +164,9 @@ class Digest(msgspec.Struct):
         if told:
             self.turns.append(_line_of(turn, said))
             del self.turns[:-LINES]
-        for message in said:
-            if len(self.sentences) < FIRST_SENTENCES and (sentence := _first_sentence(message)):
-                self.sentences.append(sentence)
+        if len(self.sentences) < FIRST_SENTENCES:
+            self.sentences += [sentence for message in said if (sentence := _first_sentence(message))]
+            del self.sentences[FIRST_SENTENCES:]
         self.steps.pop(turn.number, None)
 
     def _remember(
