@@ -83,6 +83,16 @@ def test_a_thread_without_a_title_is_called_by_its_first_words(server: Running) 
     assert server.get(f"/v1/threads/{thread(server)}")["title"]
 
 
+def test_setting_up_a_program_names_no_thread_that_goes_on(server: Running) -> None:
+    name = str(uuid4())
+    handle = sash.open(name, store=server.backend.store)
+    handle.append({"role": "user", "content": "/mode"})
+    assert server.get(f"/v1/threads/{name}")["title"] == "/mode"
+    handle.append({"role": "assistant", "content": "Which one?"})
+    handle.append({"role": "user", "content": "Fix the parser"})
+    assert server.get(f"/v1/threads/{name}")["title"] == "Fix the parser"
+
+
 def test_parts_of_a_request_tell_their_turn_on_every_wire(server: Running) -> None:
     place = thread(server)
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -21,7 +21,7 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import Names, Noting, called, clip
 from sash.core.turn import wrote
-from sash.core.wish import has_any, own_words, wishes_in
+from sash.core.wish import has_any, is_task, own_words, wishes_in
 from sash.core.work import Answer, answer_of, only_looks, tells_of_failure
 
 FIRST_SENTENCES = 30
@@ -159,7 +159,7 @@ class Digest(msgspec.Struct):
     def _turn_left(self, turn: LiveTurn, *, told: bool) -> None:
         """A turn is over; where so many come after it that its line would be gone in the end, none is written."""
         said = [live.message for live in turn.all_messages()]
-        if turn.number == 1 or _no_task.match(self.task):
+        if turn.number == 1 or not is_task(self.task):
             self.task = own_words(said[0].text).strip()[:TASK] or said[0].text[:TASK]
         if told:
             self.turns.append(_line_of(turn, said))
@@ -261,8 +261,6 @@ def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:
     return clip(last, OUTCOME)
 
 
-_no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration of how\b")
-"""Setting up the program is no task, and neither is what shows how tasks are done: the next request is."""
 _error = re.compile(r"error|exception|fail|fatal|denied|not found|no such|cannot|panic", re.IGNORECASE)
 
 

@@ -55,6 +55,14 @@ def has_any(words: str, wanted: Sequence[str]) -> bool:
     return False
 
 
+_no_task = re.compile(r"/[\w:-]+\Z|Here is a demonstration of how\b")
+
+
+def is_task(words: str) -> bool:
+    """Whether words may say what is to be done: setting up the program does not, nor what shows how tasks are done."""
+    return _no_task.match(words) is None
+
+
 _not_typed = re.compile(r"```.*?(?:```|\Z)|<([a-z]+-[a-z-]+)>.*?</\1>|^>.*?$", re.DOTALL | re.MULTILINE)
 _left_open = re.compile(r"<[a-z]+-[a-z-]+>.*\Z", re.DOTALL)
 _opened_before = re.compile(r"\A.*</[a-z]+-[a-z-]+>", re.DOTALL)
