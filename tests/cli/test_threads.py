@@ -354,6 +354,14 @@ def test_the_fitted_request_goes_to_a_file_whole_or_not_at_all(home: Path) -> No
     assert sorted(path.name for path in home.glob("*none*")) == []
 
 
+@pytest.mark.parametrize("command", ["fit", "convert", "export"])
+def test_a_file_that_cannot_be_written_is_told_by_the_name_it_was_asked_for(home: Path, command: str) -> None:
+    form = ("--as", "pi") if command != "fit" else ()
+    ran = here(command, "work", *form, "-o", "nowhere/x.jsonl", home=home)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines()[-1] == "sash: 'nowhere/x.jsonl': No such file or directory"
+
+
 def test_a_store_that_may_only_be_read_is_looked_into(home: Path) -> None:
     whole = here("show", "work", home=home)
     folder = home / ".local" / "share" / "sash"
