@@ -167,7 +167,29 @@ def test_a_pinned_turn_comes_back_and_stays(home: Path) -> None:
     assert back.frame is None or 1 not in back.frame.carried
     assert here("unpin", "work", "1", home=home).code == 1
     refused = here("pin", "work", "99", home=home)
-    assert (refused.code, refused.err) == (1, "sash: there is no turn 99\n")
+    assert (refused.code, refused.err) == (1, "sash: there is no turn 99; the newest is turn 20\n")
+
+
+def test_a_turn_that_there_is_not_is_told_with_those_there_are(home: Path) -> None:
+    for words in (["pin", "work", "99"], ["show", "work", "--turn", "99"], ["explain", "work", "--turn", "99"]):
+        assert here(*words, home=home).err == "sash: there is no turn 99; the newest is turn 20\n"
+    assert here("unpin", "work", "19", home=home).err == "sash: there is no pinned turn 19; no turn is pinned\n"
+    here("pin", "work", "19", home=home)
+    assert here("unpin", "work", "2", home=home).err == "sash: there is no pinned turn 2; pinned are: 19\n"
+    here("mark", "work", home=home)
+    long_session(home / "session.jsonl", turns=21)
+    here("import", "session.jsonl", "--thread", "work", home=home)
+    here("rewind", "work", home=home)
+    assert "there is no turn 21; it was rewound" in here("pin", "work", "21", home=home).err
+
+
+def test_what_is_no_number_is_told_with_where_numbers_are_found(home: Path) -> None:
+    ran = here("pin", "work", "abc", home=home)
+    assert ran.code == 2
+    assert "'abc' is no whole number; turns are numbered, and `sash show` lists them" in ran.err
+    assert "-1 is not in the range" in here("pin", "work", "--", "-1", home=home).err
+    for words in (["show", "work", "--last", "few"], ["search", "x", "-n", "few"], ["fork", "work", "--at", "few"]):
+        assert "'few' is no whole number" in here(*words, home=home).err
 
 
 def test_pins_get_more_room_when_somebody_says_so(home: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from sash.cli.answer import answer
 from sash.cli.characters import clean
+from sash.cli.number import Number
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import screen
@@ -70,7 +71,7 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @subject_argument()
-@click.option("--cap", "caps", type=click.IntRange(min=1_000), multiple=True, help="Tokens in all; may be repeated.")
+@click.option("--cap", "caps", type=Number(1_000), multiple=True, help="Tokens in all; may be repeated.")
 @click.option(
     "--summarizer", default="", metavar="PROVIDER:MODEL", help="Also have this model write summaries, at its price."
 )

@@ -10,6 +10,7 @@ from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
+from sash.cli.number import TURN
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
@@ -18,7 +19,7 @@ from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
 from sash.core.explain import ExplainedFrame, ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
-from sash.errors import NotFound
+from sash.core.turn import no_turn
 
 RECALLED = 8
 """Recalled messages that are shown."""
@@ -28,7 +29,7 @@ _RESULTS: dict[str, Style] = {"whole": "green", "shortened": "yellow", "digested
 
 @click.command()
 @subject_argument()
-@click.option("--turn", "number", type=click.IntRange(0), metavar="N", help="Only this turn, with each of its results.")
+@click.option("--turn", "number", type=TURN, metavar="N", help="Only this turn, with each of its results.")
 @click.option("--results", is_flag=True, help="Also each tool result.")
 @reading_options
 @from_settings(*WINDOW, *STORED)
@@ -155,7 +156,7 @@ def _indent(out: Screen) -> str:
 def _print_turn(out: Screen, told: Explanation, number: int) -> None:
     turn = next((turn for turn in told.turns if turn.number == number), None)
     if turn is None:
-        raise NotFound("turn", number)
+        raise no_turn(number, (turn.number for turn in told.turns))
     _print_title(out, turn)
     _print_why(out, turn)
     if turn.priority is not None:

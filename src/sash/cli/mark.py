@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from sash.cli.changing import changed_thread, changing, tell
+from sash.cli.number import EVENT
 
 
 @click.command()
@@ -36,7 +37,7 @@ def rewind(thread: str, label: str | None, as_json: bool, **given: Any) -> None:
 @click.command()
 @changing
 @click.argument("name", required=False)
-@click.option("--at", type=click.IntRange(0), metavar="EVENT", help="Right after this event; left out: as it is now.")
+@click.option("--at", type=EVENT, metavar="EVENT", help="Right after this event; left out: as it is now.")
 def fork(thread: str, name: str | None, at: int | None, as_json: bool, **given: Any) -> None:
     """
     Start a new thread that goes on from THREAD.

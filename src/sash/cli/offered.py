@@ -9,6 +9,7 @@ import click
 
 from sash.cli.age import age
 from sash.cli.characters import clean
+from sash.cli.number import Number
 from sash.cli.screen import Screen, screen
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
@@ -58,7 +59,7 @@ def chosen() -> Session:
         out.say()
         out.paragraph(f"Show one of them: sash show {found[0].tool}:latest")
         click.get_current_context().exit(0)
-    answer: int = click.prompt("Which one", default=1, type=click.IntRange(1, len(found)), err=True)
+    answer: int = click.prompt("Which one", default=1, type=Number(1, len(found)), err=True)
     out.say()
     return found[answer - 1]
 

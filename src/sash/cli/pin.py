@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from sash.cli.changing import changed_thread, changing, policy_option, tell
+from sash.cli.number import TURN
 
 
 @click.command()
 @changing
 @policy_option
-@click.argument("turn", type=click.IntRange(0))
+@click.argument("turn", type=TURN)
 def pin(thread: str, turn: int, as_json: bool, **given: Any) -> None:
     """
     Keep TURN of THREAD in the window.
@@ -26,7 +27,7 @@ def pin(thread: str, turn: int, as_json: bool, **given: Any) -> None:
 
 @click.command()
 @changing
-@click.argument("turn", type=click.IntRange(0))
+@click.argument("turn", type=TURN)
 def unpin(thread: str, turn: int, as_json: bool, **given: Any) -> None:
     """Let TURN of THREAD leave the window again."""
     with changed_thread(thread, given) as it:

@@ -11,6 +11,7 @@ import msgspec
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.folded import Reading, placed
+from sash.cli.number import Number
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.places import near
 from sash.cli.screen import Screen, screen
@@ -50,7 +51,7 @@ class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @click.argument("text")
 @click.argument("subject", required=False)
-@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many messages.")
+@click.option("-n", "--limit", type=Number(1), default=20, show_default=True, help="At most so many messages.")
 @reading_options
 @from_settings(*STORED)
 @reports(FoundMessages)

@@ -13,6 +13,7 @@ from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
+from sash.cli.number import TURN, Number
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
@@ -23,7 +24,7 @@ from sash.cli.table import Cell, Column, line_of, widths_of
 from sash.cli.title import shown_title
 from sash.core.explain import ExplainedTurn, Explanation, State
 from sash.core.tokens import TokenCount, short
-from sash.errors import NotFound
+from sash.core.turn import no_turn
 from sash.transcripts import Damage
 
 STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim", "rewound": "dim"}
@@ -69,9 +70,9 @@ class ShownTurns(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @subject_argument(required=False)
-@click.option("--turn", "number", type=click.IntRange(0), metavar="N", help="Open one turn: all that was said in it.")
+@click.option("--turn", "number", type=TURN, metavar="N", help="Open one turn: all that was said in it.")
 @click.option("-v", "--messages", is_flag=True, help="Under each turn in the window, what was said and done in it.")
-@click.option("-n", "--last", type=click.IntRange(1), metavar="N", help="Only the newest N turns.")
+@click.option("-n", "--last", type=Number(1), metavar="N", help="Only the newest N turns.")
 @reading_options
 @from_settings(*WINDOW, *STORED)
 @reports(ShownTurns)
@@ -126,9 +127,10 @@ def _with_time(turn: ExplainedTurn, at: float | None) -> ShownTurn:
 
 
 def _open(it: Subject, number: int, *, as_json: bool) -> None:
-    turn = next((turn for turn in it.explain().turns if turn.number == number), None)
+    turns = {turn.number: turn for turn in it.explain().turns}
+    turn = turns.get(number)
     if turn is None:
-        raise NotFound("turn", number)
+        raise no_turn(number, turns)
     found = tuple(messages_of(it.said(number), it.counter))
     if as_json:
         answer(OpenedTurn(turn=turn, messages=found))

@@ -11,6 +11,7 @@ import msgspec
 from sash.cli.age import age, moment
 from sash.cli.answer import answer
 from sash.cli.characters import clean
+from sash.cli.number import Number
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.screen import screen
 from sash.cli.stored import is_stored, store_of
@@ -49,7 +50,7 @@ class ShownThreads(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("-n", "--last", type=click.IntRange(1), default=50, show_default=True, help="The newest N threads.")
+@click.option("-n", "--last", type=Number(1), default=50, show_default=True, help="The newest N threads.")
 @from_settings(*STORED)
 @reports(ShownThreads)
 def threads(last: int, as_json: bool, **given: Any) -> None:

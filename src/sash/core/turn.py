@@ -10,6 +10,7 @@ import msgspec
 
 from sash.core.aside import as_typed, is_aside, without_tags
 from sash.core.message import Message, Opaque, Text, ToolResult
+from sash.errors import NotFound
 
 State = Literal["open", "complete", "interrupted"]
 
@@ -206,6 +207,12 @@ def group(messages: Iterable[Message]) -> tuple[Turn, ...]:
     for message in messages:
         grouping.add(message)
     return grouping.turns()
+
+
+def no_turn(number: int, others: Iterable[int]) -> NotFound:
+    """There is no turn of that number, only these others."""
+    newest = max(others, default=0)
+    return NotFound("turn", number, f"the newest is turn {newest}" if newest else "the user has said nothing yet")
 
 
 def wrote(message: Message) -> bool:

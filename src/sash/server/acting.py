@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from sash.core.frame import Frame
-from sash.errors import NotFound
+from sash.core.turn import no_turn
 from sash.server.compacting import compact as run_compact
 from sash.server.fault import Fault
 from sash.server.handles import new_id
@@ -230,7 +230,7 @@ async def fork(asked: Asked[Fork, None]) -> ThreadShape:
         if body.turn is not None:
             said = thread.said(body.turn)
             if not said:
-                raise NotFound("turn", body.turn)
+                raise no_turn(body.turn, thread.window.fold.turns)
             at = max(event.seq for event in said)
         made = thread.fork(body.thread_id or new_id(), at=at)
         row = backend.store.thread(asked.tenant, made.id)
