@@ -131,6 +131,25 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.db"))
 
 
+@pytest.mark.parametrize("command", ["compact", "undo", "facts", "mark", "rewind", "fork", "delete"])
+def test_a_session_where_a_thread_is_wanted_is_told_how_to_become_one(home: Path, command: str) -> None:
+    ran = here(command, "session.jsonl", home=home)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "sash: there is no thread 'session.jsonl'; it is a session: `sash import session.jsonl` makes a thread of it\n"
+    )
+    assert "`sash import claude:latest`" in here(command, "claude:latest", home=home).err
+    assert here(command, "nobody", home=home).err == (
+        "sash: there is no thread 'nobody'; `sash threads` lists those there are\n"
+    )
+
+
+def test_where_nothing_was_stored_yet_the_way_to_store_something_is_told(tmp_path: Path) -> None:
+    long_session(tmp_path / "session.jsonl", turns=1)
+    assert "`sash import session.jsonl` makes a thread" in here("compact", "session.jsonl", home=tmp_path).err
+    assert "`sash import` makes it" in here("compact", "work", home=tmp_path).err
+
+
 def test_a_thread_is_deleted_when_somebody_says_so(home: Path) -> None:
     ran = here("delete", "work", home=home)
     assert (ran.code, ran.out) == (2, "")

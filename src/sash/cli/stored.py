@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 
 import click
 import msgspec
 
 from sash.cli.characters import clean
 from sash.cli.folded import Telling
+from sash.cli.offered import is_session
 from sash.cli.written import heading_for
 from sash.core.explain import Explanation
 from sash.core.message import Message
@@ -136,7 +138,7 @@ def store_of(settings: Settings, *, create: bool = False) -> Iterator[Store]:
     """The store, open; one that is not there yet is made only where something is to be written."""
     address = settings.store()
     if not create and (file := _missing(address)) is not None:
-        raise NotFound("store", str(file))
+        raise NotFound("store", str(file), "`sash import` makes it, with a session as its first thread")
     store = open_store(address, to_write=create)
     try:
         yield store
@@ -147,6 +149,8 @@ def store_of(settings: Settings, *, create: bool = False) -> Iterator[Store]:
 @contextmanager
 def stored_thread(name: str, settings: Settings) -> Iterator[Thread]:
     """The thread of that name; `NotFound` where there is none."""
+    if not is_stored(settings) and _is_session(name):
+        raise _no_thread(name)
     with store_of(settings) as store:
         row = _row(store, name, settings)
         if row.name != name:
@@ -162,11 +166,21 @@ def _row(store: Store, name: str, settings: Settings) -> ThreadRow:
         return row
     begin = _beginning(store, tenant, name)
     if not begin:
-        raise NotFound("thread", name)
+        raise _no_thread(name)
     if len(begin) > 1:
         named = ", ".join(clean(one.name) for one in begin[:3]) + (", ..." if len(begin) > 3 else "")
         raise NotFound("thread", name, f"several begin so: {named}; write more of the name")
     return begin[0]
+
+
+def _no_thread(name: str) -> NotFound:
+    """What is a session, and no thread yet, can become one."""
+    remedy = f"it is a session: `sash import {quote(name)}` makes a thread of it"
+    return NotFound("thread", name, remedy if _is_session(name) else "`sash threads` lists those there are")
+
+
+def _is_session(name: str) -> bool:
+    return is_session(name) or Path(name).expanduser().is_file()
 
 
 def _beginning(store: Store, tenant: str, name: str) -> list[ThreadRow]:
