@@ -305,10 +305,18 @@ def test_a_text_is_found_in_threads_and_in_files(home: Path) -> None:
         assert len(here("search", "xylophone", *subject, "-n", "1", home=home).lines) == 2
     ran = here("search", "no such words", home=home)
     assert (ran.code, ran.out, ran.err) == (1, "", "nothing was found\n")
-    for text in ('"', "NOT", "a:b", "*", "don't"):
+    for text in ('"drum"', "NOT", "a:b", "drum*", "don't"):
         for subject in ([], ["words.jsonl"]):
             assert here("search", text, *subject, home=home).code in (0, 1)
     assert here("search", "x", "nowhere", home=home).code == 1
+
+
+@pytest.mark.parametrize("text", ["", "  ", "!?", '"', "*"])
+def test_a_text_without_words_is_not_looked_for(home: Path, text: str) -> None:
+    for words in ((), ("work",), ("session.jsonl",), ("--json",)):
+        ran = here("search", text, *words, home=home)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{text!r} has no word to look for" in ran.err
 
 
 def test_what_a_handle_names_is_given_whole_or_in_part(home: Path) -> None:

@@ -66,6 +66,8 @@ def search(text: str, subject: str | None, limit: int, as_json: bool, **given: A
     """
     reading = take_reading(given)
     settings = settings_of(given, *STORED)
+    if not phrases(text, "all"):
+        raise click.BadParameter(f"{text!r} has no word to look for", param_hint="TEXT")
     found = tuple(_found(text, subject, settings, reading, limit))
     if as_json:
         answer(FoundMessages(found=found))
@@ -95,7 +97,7 @@ def _found(text: str, subject: str | None, settings: Settings, reading: Reading,
             f"{said.tool} {said.text}" if said.kind == "call" else said.text
             for said in said_in(told.position, told.message, tools)
         )
-        if wanted and holds(words, wanted, "all"):
+        if holds(words, wanted, "all"):
             role = speaker(told.message)
             newest.append(
                 FoundMessage(
