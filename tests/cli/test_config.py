@@ -55,7 +55,7 @@ def test_a_program_gets_one_object(tmp_path: Path) -> None:
     told = msgspec.json.decode(ran.out, type=ShownSettings)
     assert [setting.name for setting in told.settings] == [setting.name for setting in SETTINGS]
     store = next(setting for setting in told.settings if setting.name == "store")
-    assert (store.value, store.where) == ("postgresql://me:***@host/db", "--store")
+    assert (store.value, store.where) == ("postgresql://me:***@host/db", "--set")
     assert "s3cret" not in ran.out
 
 

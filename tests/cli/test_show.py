@@ -415,6 +415,23 @@ def test_what_cannot_be_replayed_is_refused(session: Path, tmp_path: Path, words
     assert said in " ".join(ran.err.split())
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--set", "history_tokens=many"),
+        ("--history-tokens", "many"),
+        ("--set", "keep_share=7"),
+        ("-p", "best,window=x"),
+    ],
+)
+def test_a_wrong_value_is_told_with_the_option_that_gave_it(
+    session: Path, tmp_path: Path, option: str, value: str
+) -> None:
+    ran = here("replay", session, option, value, home=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"sash: {'--policy' if option == '-p' else option}: ")
+
+
 def test_a_broken_settings_file_stops_a_command(session: Path, tmp_path: Path) -> None:
     (tmp_path / "sash.toml").write_text("window = 'large'\n")
     for command in COMMANDS:

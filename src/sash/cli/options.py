@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from sash.settings import Setting, Settings, load, setting_named
+from sash.settings import Setting, Settings, Written, load, setting_named
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,7 +72,7 @@ def settings_of(options: dict[str, Any], *names: str) -> Settings:
         name, sign, value = pair.partition("=")
         if not sign:
             raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="'--set'")
-        flags[setting_named(name.strip(), where="--set").name] = value.strip()
+        flags[setting_named(name.strip(), where="--set").name] = Written(value.strip(), "--set")
     context = click.get_current_context(silent=True)
     config = (context.find_root().params.get("config") if context is not None else None) or None
     settings = load(flags, config=config)

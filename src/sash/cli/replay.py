@@ -23,7 +23,7 @@ from sash.core.policy import Policy
 from sash.core.tokens import short
 from sash.counters import counter_for
 from sash.errors import InvalidSetting
-from sash.settings import Settings, load
+from sash.settings import Settings, Written, load, setting_named
 from sash.settings.table import PRESETS
 from sash.window.replay import Replay, Replayed, compared
 
@@ -110,7 +110,7 @@ def policy_said(name: str, settings: Settings) -> Policy:
         key, sign, value = field.partition("=")
         if not sign:
             raise InvalidSetting(key, where="--policy", problem="has no value; say FIELD=VALUE")
-        flags[key.strip()] = value.strip()
+        flags[setting_named(key.strip(), where="--policy").name] = Written(value.strip(), "--policy")
     # What was set for the command holds for every policy that says nothing else.
     given = {key: written for key, written in settings.given.items() if key != "policy"}
     return Settings(given=given | load(flags, environment={}, folder=Path("/")).given).policy()

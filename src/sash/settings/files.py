@@ -23,11 +23,11 @@ LARGEST = 1_000_000
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A value that a file states."""
+    """A value that somebody states."""
 
     value: object
     where: str
-    """The file and, after a colon, the line."""
+    """The file and, after a colon, the line; or the variable, or the option."""
 
 
 def project_file(start: Path) -> Path | None:

@@ -131,7 +131,8 @@ def load(
     """
     The settings in force. Fails at once on what cannot be meant, and says in which line.
 
-    `flags` are values by setting's name, a None among them says nothing. `config` (or
+    `flags` are values by setting's name, a None among them says nothing, and one that is `Written` says
+    itself by which option it was given. `config` (or
     `SASH_CONFIG`) names the file to read in place of the project's.
     """
     environment = os.environ if environment is None else environment
@@ -155,11 +156,15 @@ def load(
         if value is None:
             continue
         setting = setting_named(name, where="the command line")
-        where = setting.flag
-        given[setting.name] = Written(
-            said(setting, value, where=where) if isinstance(value, str) else checked(setting, value, where=where), where
-        )
+        given[setting.name] = _given(setting, value if isinstance(value, Written) else Written(value, setting.flag))
     return Settings(given=given, files=tuple(files), warnings=tuple(warnings))
+
+
+def _given(setting: Setting, written: Written) -> Written:
+    """A value as its setting takes it: words are read."""
+    value, where = written.value, written.where
+    read = said(setting, value, where=where) if isinstance(value, str) else checked(setting, value, where=where)
+    return Written(read, where)
 
 
 def _shapes(name: str) -> bool:
