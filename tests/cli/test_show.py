@@ -201,6 +201,14 @@ def test_what_is_wrong_with_a_file_is_told(session: Path, tmp_path: Path) -> Non
 def test_of_a_session_in_which_nothing_was_said_no_request_is_made(tmp_path: Path) -> None:
     named = written(tmp_path / "named.jsonl", [{"type": "summary", "summary": "Nothing yet", "leafUuid": "u"}])
     assert "0 turns, 0 messages" in here("show", named, home=tmp_path).out
+    for command in ("show", "count", "explain", "replay"):
+        said = here(command, named, home=tmp_path)
+        assert (said.code, said.err) == (0, "")
+        assert "Nothing was said in it: there is no message." in said.lines
+        assert "\n\n\n" not in said.out
+        assert not said.out.endswith("\n\n")
+        assert not any(title in said.out for title in ("share", "policy", "never slid"))
+        assert here(command, named, "--json", home=tmp_path).json()
     ran = here("fit", named, home=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert "nothing was said in" in ran.err

@@ -18,6 +18,7 @@ from sash.cli.folded import Reading, Telling, tell_file
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
+from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import THREAD, Located, located, reading_options, subject_argument, take_reading
 from sash.cli.table import Column, print_table
 from sash.core.tokens import TokenCount, short
@@ -301,7 +302,9 @@ def _listed(content: bytes) -> bytes:
 
 def _print(counted: _Counted) -> None:
     out = screen()
-    if counted.tally is not None:
+    if counted.tally is not None and not counted.tally.by_role:
+        out.paragraph(NOTHING_SAID)
+    elif counted.tally is not None:
         _print_parts(out, "role", counted.tally.by_role, counted.total)
         out.say()
         _print_parts(out, "type", counted.tally.by_type, counted.total)

@@ -14,6 +14,7 @@ from sash.cli.number import TURN
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
+from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
@@ -58,9 +59,10 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         _print_frames(out, told)
         _print_summaries(out, told)
         _print_recalled(out, told)
-        out.say()
-        _print_turns(out, told)
-        if results:
+        if told.turns:
+            out.say()
+            _print_turns(out, told)
+        if results and told.results:
             out.say()
             _print_results(out, told.results)
         print_damage(out, it.damage, it.damaged)
@@ -69,7 +71,7 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
 def _print_frames(out: Screen, told: Explanation) -> None:
     frames = [frame for frame in told.frames if frame.number]
     if not frames:
-        out.paragraph("It never slid: everything that was said is in the window.")
+        out.paragraph("It never slid: everything that was said is in the window." if told.turns else NOTHING_SAID)
         return
     out.say()
     columns = (

@@ -16,6 +16,7 @@ from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
 from sash.cli.sparkline import marks, sparkline
+from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import reading_options, subject_argument, take_reading, telling_of
 from sash.cli.table import Cell, Column, print_table
 from sash.core.cost import ANTHROPIC, NO_CACHE, OPENAI, OPENAI_HALF
@@ -141,6 +142,9 @@ def _print(told: Comparison) -> None:
     said = f"{amount(told.messages, 'message')}, {amount(told.policies[0].requests, 'request')}"
     out.paragraph(f"{clean(told.model) or 'no model named'} · {said}", "dim")
     out.say()
+    if not told.messages:
+        out.paragraph(NOTHING_SAID)
+        return
     columns = (
         Column(title="policy", gives_way=True, least=8),
         Column(title="cost", right=True),

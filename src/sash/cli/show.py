@@ -18,7 +18,7 @@ from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
-from sash.cli.spoken import OpenedTurn, messages_of, print_messages
+from sash.cli.spoken import NOTHING_SAID, OpenedTurn, messages_of, print_messages
 from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
 from sash.cli.title import shown_title
@@ -155,6 +155,8 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
         why = "nobody knows this model; --window states it" if it.model else "no model is named; -m names one"
         out.paragraph(f"a window of {short(context.window)} is a default: {why}", "dim")
     out.say()
+    if not explained.turns:
+        out.paragraph(NOTHING_SAID)
     turns = explained.turns[-last:] if last else explained.turns
     if len(turns) < len(explained.turns):
         before = len(explained.turns) - len(turns)

@@ -17,6 +17,9 @@ from sash.core.tokens import Counter, TokenCount
 
 Kind = Literal["text", "thinking", "call", "result", "image", "document", "other"]
 
+NOTHING_SAID = "Nothing was said in it: there is no message."
+"""In the place of tables that would be empty."""
+
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """One block of a message."""
