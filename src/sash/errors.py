@@ -161,7 +161,7 @@ class NothingToUndo(SashError):
 
     def __init__(self, thread: str, *, window: int = 0) -> None:
         self.thread, self.window = thread, window
-        why = "no slide, rewind or pin is in force"
+        why = "no slide, rewind or pin that changed its window is in force"
         if window:
             why = f"what would come back does not fit a window of {window:,}; raise `window`, or pin the turns you need"
         super().__init__(f"nothing in the thread {thread!r} can be undone: {why}")

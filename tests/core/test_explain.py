@@ -8,7 +8,8 @@ from typing import get_args
 import msgspec
 import pytest
 
-from sash.core.explain import BECAUSE, ExplainedResult, ExplainedTurn, explain
+from sash.core.because import BECAUSE
+from sash.core.explain import ExplainedResult, ExplainedTurn, explain
 from sash.core.fold import Fold
 from sash.core.frame import Reason
 from sash.core.message import Message, Text, Thinking, ToolCall, ToolResult

@@ -256,6 +256,49 @@ def test_a_slide_that_the_window_forces_cannot_be_undone() -> None:
     assert thread.verify().ok
 
 
+def test_an_undo_tells_what_it_took_back() -> None:
+    thread = opened()
+    talk(thread, 6)
+    thread.mark("here")
+    talk(thread, 14)
+    slid = thread.frames()[-1].number
+    thread.pin(1)
+    thread.undo()
+    thread.rewind("here")
+    thread.undo()
+    thread.compact()
+    thread.undo()
+    thread.undo()
+    undos = [frame.reason for frame in thread.explain().frames if frame.rule == "undo"]
+    assert undos == [
+        f"the pin of frame {slid + 1} was undone",
+        f"the rewind of frame {slid + 3} was undone",
+        f"the compact of frame {slid + 5} was undone",
+        f"the slide of frame {slid} was undone",
+    ]
+    # A fork has the past of its parent.
+    assert [frame.reason for frame in thread.fork("other").explain().frames if frame.rule == "undo"] == undos
+
+
+def test_a_turn_that_an_undo_brought_back_says_so_and_the_others_why_nothing_leaves() -> None:
+    thread = opened()
+    talk(thread, 20)
+    gone = set(numbers(thread, "evicted"))
+    thread.undo()
+    last = thread.frames()[-1]
+    talk(thread, 2)
+    back = gone - set(numbers(thread, "evicted"))
+    assert back
+    reasons = {turn.number: turn.reason for turn in thread.turns() if turn.state == "live"}
+    told = f"it had left, and came back at frame {last.number}: the slide of frame {last.number - 1} was undone"
+    assert {number for number, reason in reasons.items() if reason == told} == back
+    assert thread.explain().tokens.value > thread.explain().high
+    assert reasons[18] == "since an undo nothing leaves until the window is full, or somebody compacts"
+    assert reasons[22] == "the current turn always stays"
+    thread.compact()
+    assert "came back" not in "".join(turn.reason for turn in thread.turns())
+
+
 def test_an_undone_pin_is_no_pin() -> None:
     thread = opened()
     talk(thread, 20)

@@ -13,11 +13,12 @@ from sash.cli.answer import answer
 from sash.cli.options import STORED, from_settings, reports, set_option, settings_of
 from sash.cli.screen import screen
 from sash.cli.stored import stored_thread
-from sash.core.explain import BECAUSE
+from sash.core.because import because
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.tokens import TokenCount
 from sash.thread import Thread
+from sash.thread.past import undone_by
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -76,6 +77,7 @@ def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "",
         before, after = (TokenCount(size, row.used.exact) for size in (frame.tokens_before, frame.tokens))
         sizes = f"history {before} → {after}"
         live = f"live from turn {frame.boundary}" if frame.boundary else "all turns live"
-        out.paragraph(f"frame {frame.number}: {BECAUSE[frame.reason]}; {sizes}, {live}")
+        why = because(frame, undone=undone_by(thread.tail.log).get(frame.number))
+        out.paragraph(f"frame {frame.number}: {why}; {sizes}, {live}")
     elif not words:
         out.paragraph("The window is as it was.")

@@ -52,10 +52,10 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         if number is not None:
             _print_turn(out, told, number)
             return
-        out.paragraph(
-            f"history {told.tokens} · slides above {short(told.high)}, down to {short(told.low)} · frame {told.frame}",
-            "bold",
-        )
+        slides = f"slides above {short(told.high)}, down to {short(told.low)}"
+        if told.suspended:
+            slides = "since an undo it slides only when the window is full"
+        out.paragraph(f"history {told.tokens} · {slides} · frame {told.frame}", "bold")
         _print_frames(out, told)
         _print_summaries(out, told)
         _print_recalled(out, told)

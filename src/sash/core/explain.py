@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from sash.core.because import because
 from sash.core.fold import Fold
 from sash.core.frame import Frame, Reason, handle_of
 from sash.core.live import LiveMessage, LiveTurn
@@ -122,29 +123,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The one in force, and those that wait for the next frame."""
     recalled: tuple[Hit, ...] = ()
     """Messages that left and stand beside the current input because they bear on it: score, and terms they share."""
+    suspended: bool = False
+    """Since an undo the high mark is not looked at, until the window is full or somebody compacts."""
     trouble: str = ""
     """Why the last attempt at a summary failed, and whether there will be another."""
 
-
-BECAUSE: dict[Reason, str] = {
-    "start": "nothing has happened yet",
-    "high mark": "history was above its high mark",
-    "between turns": "the next turn would have taken history above its high mark",
-    "cold cache": "the pause was longer than the provider keeps its cache, so sliding cost little",
-    "window": "the model's window was full",
-    "bytes": "the request's body was too large to send",
-    "recent turns": "the policy keeps only so many of the newest turns",
-    "compact": "somebody compacted",
-    "pin": "a turn was pinned",
-    "unpin": "a turn was unpinned",
-    "undo": "the slide before was undone",
-    "rewind": "the thread was rewound",
-    "configure": "model or policy changed",
-    "redact": "something was redacted",
-    "overflow": "the provider refused the request as too long",
-    "summary": "its summary was edited or written anew",
-}
-"""Why a frame was made, as the end of a sentence."""
 
 _RAISE: dict[Reason, str] = {
     "window": "window",
@@ -174,6 +157,7 @@ def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None
         results=tuple(view.results()),
         frames=tuple(view.frames()),
         summaries=tuple(view.summaries()),
+        suspended=fold.suspended,
         recalled=found.hits if (found := fold.recalled()) is not None else (),
     )
 
@@ -194,6 +178,8 @@ class _View:
         self.carried_since = _since(past.frames, lambda frame: frame.carried)
         self.digested_since = _since(past.frames, lambda frame: [steps.turn for steps in frame.digested])
         self.shortened_since = _since(past.frames, lambda frame: [short.handle for short in frame.shortened])
+        self.left_at = self._left_at()
+        self.back_since = self._back_since()
 
     def count(self, tokens: int, exact: bool) -> TokenCount:
         """As the marks count it."""
@@ -284,6 +270,10 @@ class _View:
             return f"it is kept for its priority, {self.scores[turn.number].value}"
         if turn.number in self.newest:
             return f"the newest {policy.min_turns} turns leave last"
+        if (frame := self.back_since.get(turn.number)) is not None:
+            return f"it had left, and came back at frame {frame}: {self._because(frame)}"
+        if self.fold.suspended and self.fold.over_high():
+            return "since an undo nothing leaves until the window is full, or somebody compacts"
         return "history was not full enough for it to leave"
 
     def _what_is_missing(self, turn: LiveTurn) -> Iterator[str]:
@@ -362,7 +352,6 @@ class _View:
     # Frames.
 
     def frames(self) -> Iterator[ExplainedFrame]:
-        left = self._left_at()
         before: frozenset[str] = frozenset()
         told: dict[int, int] = {}
         for frame in self.past.frames:
@@ -371,10 +360,10 @@ class _View:
             yield ExplainedFrame(
                 number=frame.number,
                 rule=frame.reason,
-                reason=BECAUSE[frame.reason],
+                reason=self._because(frame.number),
                 at=frame.at,
                 boundary=frame.boundary,
-                evicted=tuple(left[frame.number]),
+                evicted=tuple(self.left_at[frame.number]),
                 shortened=len(short - before),
                 digested_steps=sum(max(0, steps - told.get(turn, 0)) for turn, steps in digested.items()),
                 tokens_before=self.count(frame.tokens_before, self.fold.exact),
@@ -403,8 +392,20 @@ class _View:
             boundary, carried = frame.boundary, staying
         return found
 
+    def _back_since(self) -> dict[int, int]:
+        """The frame with which a turn came back that had left, of those that are in the window again."""
+        last = {number: frame for frame, gone in self.left_at.items() for number in gone if number in self.fold.turns}
+        return {
+            number: next(
+                frame.number
+                for frame in self.past.frames
+                if frame.number > left and (frame.boundary <= number or number in frame.carried)
+            )
+            for number, left in last.items()
+        }
+
     def _because(self, number: int) -> str:
-        return BECAUSE[self.by_number[number].reason]
+        return because(self.by_number[number], undone=self.past.undone.get(number))
 
     def _pin(self, number: int) -> tuple[str, ...]:
         return (f"pin {number}",) if self.stored else ()

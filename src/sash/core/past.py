@@ -31,7 +31,9 @@ class Past(msgspec.Struct):
     evicted: list[Evicted] = []
     rewound: list[Evicted] = []
     """Turns that a rewind has taken out."""
+    undone: dict[int, Frame] = {}
+    """What each frame that an undo has made takes back."""
 
     def copy(self) -> Past:
         """A past that grows by itself."""
-        return Past(self.frames[:], self.evicted[:], self.rewound[:])
+        return Past(self.frames[:], self.evicted[:], self.rewound[:], self.undone.copy())

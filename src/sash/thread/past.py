@@ -10,6 +10,7 @@ from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.past import Evicted, Past
 from sash.core.turn import title_of, wrote
+from sash.thread.acts import Undone, act_of
 from sash.thread.edits import DECIDING, edits_of
 from sash.thread.log import Log, message_of
 
@@ -32,7 +33,14 @@ def past_of(log: Log, fold: Fold, numbers: range | None = None) -> Past:
         for number, events in out.items()
         if number not in turns
     ]
-    return Past(frames, evicted, rewound)
+    return Past(frames, evicted, rewound, undone_by(log))
+
+
+def undone_by(log: Log) -> dict[int, Frame]:
+    """The frame that each undo has taken back, by the number of the frame that the undo has made."""
+    acts = [act_of(event, Undone) for event in log.events(kinds={"undo"})]
+    made = dict(log.frames()) if acts else {}
+    return {act.frame: made[act.undoes] for act in acts if act.undoes in made}
 
 
 def _left_at(frames: Iterable[Frame], numbers: list[int]) -> dict[int, int]:
