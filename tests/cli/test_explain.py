@@ -9,6 +9,7 @@ from sash.store import open_store
 from sash.thread.worker import Terms
 from tests.builders import Script, words
 from tests.cli.front_door import here
+from tests.cli.sessions import exchange, long_session, written
 from tests.scripted import Scripted
 from tests.summarize.building import faithful
 from tests.summarize.threads import chat, slid, worked, worker
@@ -64,3 +65,34 @@ def test_steps_of_the_current_turn_that_a_slide_digested_are_told(tmp_path: Path
     shown = " ".join(here(*asked, home=tmp_path).out.split())
     assert f"{max(steps)} steps" in shown
     assert f"a digest stands for its first {sum(steps)} steps" in shown
+
+
+def test_what_the_slides_freed_is_told_and_why_the_turns_that_left_add_up_to_more(tmp_path: Path) -> None:
+    plain = long_session(tmp_path / "plain.jsonl", turns=40, words=80)
+    told = here("explain", plain, "--history-tokens", "4k", home=tmp_path)
+    frames = here("explain", plain, "--history-tokens", "4k", "--json", home=tmp_path).json()["frames"][1:]
+    assert all(frame["freed"]["value"] == frame["left"]["value"] > 0 for frame in frames)
+    assert "freed" in told.lines[2]
+    assert "as they came in" not in told.words
+    log = exchange(0, "Look", result="a line of a long log\n" * 3_000)
+    giant = written(tmp_path / "giant.jsonl", [*log, *map(json.loads, plain.read_text().splitlines())])
+    told = here("explain", giant, "--history-tokens", "4k", home=tmp_path)
+    assert "turns are listed below as they came in, which is more" in told.words
+
+
+def test_a_slide_that_took_out_nothing_but_thinking_says_so(tmp_path: Path) -> None:
+    messages: list[object] = [{"role": "user", "content": "Look at both."}]
+    for number in range(2):
+        thought = {"type": "thinking", "thinking": words(500), "signature": "c2ln"}
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": "a.py"}}
+        messages.append({"role": "assistant", "content": [thought, call]})
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "fine"}
+        messages.append({"role": "user", "content": [result]})
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(messages))
+    asked = ("explain", path, "--history-tokens", "1000", "--counter", "chars4")
+    assert " thinking  " in here(*asked, home=tmp_path).lines[3]
+    [_, frame] = here(*asked, "--json", home=tmp_path).json()["frames"]
+    assert frame["unsigned"]
+    assert (frame["evicted"], frame["left"]["value"]) == ([], 0)
+    assert frame["freed"]["value"] > 0

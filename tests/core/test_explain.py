@@ -275,6 +275,19 @@ def test_a_frame_counts_what_it_shortened_first() -> None:
     assert [frame.shortened for frame in explain(fold).frames] == [0, len(fold.frame.shortened)]
 
 
+def test_what_left_is_told_beside_what_was_freed() -> None:
+    whole = explain(folded(LOG, PLAIN)).frames[1]
+    assert whole.left.value == whole.freed.value > 0
+    # A result that was shortened as it came in had left in part before its turn did.
+    giant = [user("go"), *step("make", 9_000), assistant("ok")]
+    policy = msgspec.structs.replace(PLAIN, record_over_tokens=100)
+    fold = folded([*giant, *LOG], policy)
+    frame = explain(fold).frames[1]
+    sizes = {turn.number: turn.whole.value for turn in explain(fold).turns}
+    assert 1 in frame.evicted
+    assert frame.left.value == sum(sizes[number] for number in frame.evicted) > frame.freed.value
+
+
 def test_what_the_turns_in_the_window_take_adds_up_to_the_history() -> None:
     log = [*LOG, user("go"), *step("make", 600), *step("test", 600)]
     for policy in (PLAIN, SHORTENING, msgspec.structs.replace(PLAIN, carry_tokens=600)):

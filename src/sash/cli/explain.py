@@ -22,6 +22,11 @@ from sash.core.explain import ExplainedFrame, ExplainedResult, ExplainedTurn, Ex
 from sash.core.tokens import short
 from sash.core.turn import no_turn
 
+FREED = (
+    "freed: what the window showed of what left; turns are listed below as they came in, "
+    "which is more where the window had shortened them"
+)
+"""Where the sizes of turns that left do not add up to what was freed."""
 RECALLED = 8
 """Recalled messages that are shown."""
 
@@ -77,8 +82,9 @@ def _print_frames(out: Screen, told: Explanation) -> None:
     columns = (
         Column(title="slide", right=True),
         Column(title="at", right=True, rank=3),
-        Column(title="history", rank=1),
-        Column(title="left", right=True, rank=2),
+        Column(title="history", rank=2),
+        Column(title="freed", right=True, rank=1),
+        Column(title="left", right=True, rank=1),
         Column(title="because", gives_way=True, least=12),
     )
     rows = [
@@ -86,12 +92,15 @@ def _print_frames(out: Screen, told: Explanation) -> None:
             Cell(str(frame.number)),
             Cell(f"{frame.at:,}", "dim"),
             Cell(out.drawn(f"{frame.tokens_before} → {frame.tokens}"), "" if frame.fits else "yellow"),
+            Cell(str(frame.freed) if frame.freed.value > 0 else "-"),
             Cell(_left(frame)),
             Cell(frame.reason, "dim"),
         ]
         for frame in frames
     ]
     print_table(out, columns, rows)
+    if any(frame.left.value > frame.freed.value for frame in frames if frame.evicted):
+        out.paragraph(FREED, "dim")
 
 
 def _print_summaries(out: Screen, told: Explanation) -> None:
@@ -121,6 +130,8 @@ def _left(frame: ExplainedFrame) -> str:
     parts = [amount(len(frame.evicted), "turn")] if frame.evicted else []
     parts += [amount(frame.digested_steps, "step")] if frame.digested_steps else []
     parts += [f"{frame.shortened} cut"] if frame.shortened else []
+    if not parts and frame.unsigned and frame.freed.value > 0:
+        return "thinking"
     return ", ".join(parts) or "-"
 
 

@@ -77,13 +77,18 @@ class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
     boundary: int
     evicted: tuple[int, ...]
     """Turns that left with it, also where an undo or a pin has brought them back since."""
+    left: TokenCount
+    """What these take as they came in: more than was freed, where the window had shortened them before."""
     shortened: int
     """Blocks it shortened that were whole before."""
     digested_steps: int
     """Steps of turns that stayed for which it let a digest stand."""
+    unsigned: bool
+    """From it on more messages go without their signed thinking, where they had any."""
     tokens_before: TokenCount
     tokens: TokenCount
     freed: TokenCount
+    """What the window shows less; below 0 where something came back."""
     fits: bool
 
 
@@ -178,6 +183,8 @@ class _View:
         self.carried_since = _since(past.frames, lambda frame: frame.carried)
         self.digested_since = _since(past.frames, lambda frame: [steps.turn for steps in frame.digested])
         self.shortened_since = _since(past.frames, lambda frame: [short.handle for short in frame.shortened])
+        self.whole = {left.number: left.tokens for left in (*past.evicted, *past.rewound)}
+        self.whole |= {number: turn.whole_tokens for number, turn in fold.turns.items()}
         self.left_at = self._left_at()
         self.back_since = self._back_since()
 
@@ -354,6 +361,7 @@ class _View:
     def frames(self) -> Iterator[ExplainedFrame]:
         before: frozenset[str] = frozenset()
         told: dict[int, int] = {}
+        unsigned = 0
         for frame in self.past.frames:
             digested = {steps.turn: steps.steps for steps in frame.digested}
             short = frozenset(block.handle for block in frame.shortened)
@@ -364,19 +372,23 @@ class _View:
                 at=frame.at,
                 boundary=frame.boundary,
                 evicted=tuple(self.left_at[frame.number]),
+                left=self.count(
+                    sum(self.whole.get(number, 0) for number in self.left_at[frame.number]), self.fold.exact
+                ),
                 shortened=len(short - before),
                 digested_steps=sum(max(0, steps - told.get(turn, 0)) for turn, steps in digested.items()),
+                unsigned=frame.unsigned_before > unsigned,
                 tokens_before=self.count(frame.tokens_before, self.fold.exact),
                 tokens=self.count(frame.tokens, self.fold.exact),
                 freed=self.count(frame.freed, self.fold.exact),
                 fits=frame.fits,
             )
-            before, told = short, digested
+            before, told, unsigned = short, digested, frame.unsigned_before
 
     def _left_at(self) -> dict[int, list[int]]:
         """The turns that left at each frame, also those that something has brought back since."""
         rewound = {gone.number: gone.frame for gone in self.past.rewound}
-        known = sorted({*(left.number for left in self.past.evicted), *rewound, *self.fold.turns})
+        known = sorted(self.whole)
         found: dict[int, list[int]] = {}
         boundary, carried = 0, frozenset[int]()
         for frame in self.past.frames:
