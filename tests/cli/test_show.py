@@ -367,6 +367,11 @@ def test_pressure_speaks_to_people_issues_and_programs(session: Path, tmp_path: 
         == here("pressure", session, *tight, "--markdown", "--show-above", "0", home=tmp_path, env={"LC_ALL": "C"}).out
     )
     assert here("pressure", session, "--markdown", home=tmp_path).out == ""
+    noticed = ("pressure", session, *tight, "--set", "notice_above=0.1", "--set", "warn_above=1")
+    for form in ((), ("--markdown",)):
+        assert "Older conversation turns leave the window" in here(*noticed, *form, home=tmp_path).words
+        asked = here(*noticed, *form, "--set", "summarizer=openai:gpt-5", home=tmp_path)
+        assert "Older conversation turns are being summarized" in asked.words
     whole = here("pressure", session, *tight, "--whole", home=tmp_path)
     assert "over the window" in whole.out
     assert "Context is nearly full" in whole.words

@@ -65,7 +65,16 @@ def test_the_level_and_the_bar_follow_the_share(percent: float, shown: int, leve
 
 @given(used=integers(0, WINDOW), window=integers(WINDOW, 2 * WINDOW))
 def test_the_footer_is_the_seeds_own(used: int, window: int) -> None:
-    assert pressure_of(TokenCount(used), window).markdown() == footer_of_seed_001(used, window)
+    assert pressure_of(TokenCount(used), window).markdown(summarized=True) == footer_of_seed_001(used, window)
+
+
+def test_nobody_is_told_of_summaries_where_nobody_writes_any() -> None:
+    for percent in (48, 70, 90):
+        for told in (at(percent).advice(), at(percent).markdown(), at(percent).terminal()):
+            assert "summar" not in told
+    assert at(70).advice() == "Older conversation turns leave the window as it fills."
+    assert at(70).markdown().endswith("\nℹ️ Older conversation turns leave the window as it fills.</sub>")
+    assert at(90).advice() == at(90).advice(summarized=True) != ""
 
 
 def test_below_thirty_percent_no_footer_is_shown() -> None:
@@ -98,7 +107,11 @@ def test_an_estimate_keeps_its_tilde_and_a_count_has_none() -> None:
 
 def test_a_terminal_gets_the_advice_below_the_line() -> None:
     assert at(48).terminal() == at(48).line()
-    assert at(70).terminal().endswith("\nℹ️ Older conversation turns are being summarized to preserve context quality.")
+    assert (
+        at(70)
+        .terminal(summarized=True)
+        .endswith("\nℹ️ Older conversation turns are being summarized to preserve context quality.")
+    )
     assert at(90).terminal().splitlines()[1].startswith("⚠️ Context is nearly full.")
 
 

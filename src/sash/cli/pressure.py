@@ -29,7 +29,8 @@ def pressure(subject: str, markdown: bool, whole: bool, as_json: bool, **given: 
     Tell how full the window on SUBJECT is.
 
     From 30 % on it is shown, above 60 % there is a notice, above 80 % a warning: set
-    show_above, notice_above and warn_above to change that.
+    show_above, notice_above and warn_above to change that. The notice speaks of summaries
+    where a summarizer is set.
     """
     settings = settings_of(given, *WINDOW, *MARKS, *STORED)
     with opened(subject, settings, take_reading(given)) as it:
@@ -39,13 +40,15 @@ def pressure(subject: str, markdown: bool, whole: bool, as_json: bool, **given: 
     if as_json:
         answer(told)
         return
+    summarized = bool(settings.text("summarizer"))
     if markdown:
+        footer = told.markdown(summarized=summarized).strip("\n")
         # Bytes: the footer has its pictures whatever the terminal speaks.
-        click.echo(told.markdown().strip("\n").encode(), nl=bool(told.markdown()))
+        click.echo(footer.encode(), nl=bool(footer))
         return
     out = screen()
     print_pressure(out, told)
-    for words in told.terminal(ascii_only=out.ascii_only).split("\n")[1:]:
+    for words in told.terminal(ascii_only=out.ascii_only, summarized=summarized).split("\n")[1:]:
         out.paragraph(words)
 
 

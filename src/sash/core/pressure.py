@@ -14,7 +14,9 @@ Level = Literal["none", "shown", "notice", "warning"]
 
 CELLS = 20
 
-NOTICE = "Older conversation turns are being summarized to preserve context quality."
+NOTICE = "Older conversation turns leave the window as it fills."
+SUMMARIZING = "Older conversation turns are being summarized to preserve context quality."
+"""Seed 001's notice, where a model does that."""
 WARNING = (
     "Context is nearly full. Consider starting a new issue for fresh context, "
     "or I'll start compressing older conversation turns."
@@ -58,28 +60,28 @@ class Pressure(msgspec.Struct, frozen=True, kw_only=True):
         """`~96k / 200k`."""
         return f"{self.used} / {short(self.window)}"
 
-    @property
-    def advice(self) -> str:
-        """Seed 001's sentence for the level; empty below the notice."""
-        return {"notice": NOTICE, "warning": WARNING}.get(self.level, "")
+    def advice(self, *, summarized: bool = False) -> str:
+        """Seed 001's sentence for the level, as far as it is true; empty below the notice."""
+        return {"notice": SUMMARIZING if summarized else NOTICE, "warning": WARNING}.get(self.level, "")
 
-    def markdown(self) -> str:
+    def markdown(self, *, summarized: bool = False) -> str:
         """Seed 001's footer, to be put after an answer; empty while there is nothing to show."""
         if self.level == "none":
             return ""
-        warning = {"notice": f"\nℹ️ {NOTICE}", "warning": f"\n⚠️ {WARNING}"}.get(self.level, "")
-        return f"\n\n<sub>📊 Context: {self.bar} {self.percent}%{self._over()}{warning}</sub>"
+        sign, advice = {"notice": "ℹ️", "warning": "⚠️"}.get(self.level, ""), self.advice(summarized=summarized)
+        told = f"\n{sign} {advice}" if advice else ""
+        return f"\n\n<sub>📊 Context: {self.bar} {self.percent}%{self._over()}{told}</sub>"
 
     def line(self, *, ascii_only: bool = False) -> str:
         """One line for a terminal or a status line, whatever the level: the bar, `48 % · ~96k / 200k`."""
         bar, dot = (ascii_bar(self.percent), "-") if ascii_only else (self.bar, "·")
         return f"{bar} {self.percent} %{self._over()} {dot} {self.sizes}"
 
-    def terminal(self, *, ascii_only: bool = False) -> str:
+    def terminal(self, *, ascii_only: bool = False, summarized: bool = False) -> str:
         """The line, and below it the advice when there is one."""
         sign = {"notice": "i" if ascii_only else "ℹ️", "warning": "!" if ascii_only else "⚠️"}.get(self.level, "")
         line = self.line(ascii_only=ascii_only)
-        return f"{line}\n{sign} {self.advice}" if sign else line
+        return f"{line}\n{sign} {self.advice(summarized=summarized)}" if sign else line
 
     def _over(self) -> str:
         return f" ({OVER})" if self.over else ""
