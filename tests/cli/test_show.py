@@ -397,6 +397,26 @@ def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> No
     assert "█" in ran.out
 
 
+def test_a_replay_marks_the_policy_in_force(session: Path, tmp_path: Path) -> None:
+    def marked(*words: str | Path, **env: str) -> tuple[str | None, list[str]]:
+        told = msgspec.json.decode(here("replay", *words, "--json", home=tmp_path, env=env).out, type=Comparison)
+        shown = here("replay", *words, home=tmp_path, env=env)
+        rows = [line.split()[1] for line in shown.lines if line.startswith("*  ")]
+        assert rows == ([] if told.in_force is None else [told.in_force.split()[0]])
+        assert ("none of these policies is the one in force" in shown.words) == (told.in_force is None)
+        return told.in_force, [one.policy for one in told.policies]
+
+    usual = ["sliding", "best", "priority"]
+    assert marked(session) == ("best", usual)
+    assert marked(session, "--history-tokens", "9k") == ("best", usual)
+    assert marked(session, SASH_POLICY="priority") == ("priority", usual)
+    assert marked(session, "-p", "sliding", "-p", "priority") == (None, ["sliding", "priority"])
+    # A thread has a policy of its own.
+    here("import", session, "--thread", "own", "--set", "keep_share=0.3", home=tmp_path)
+    assert marked("own") == ("in force", [*usual, "in force"])
+    assert marked("own", "-p", "best,keep_share=0.3") == ("best,keep_share=0.3", ["best,keep_share=0.3"])
+
+
 def test_a_replay_counts_what_is_shortened_as_it_comes_in(tmp_path: Path) -> None:
     example = Path(__file__).parents[2] / "examples" / "session.jsonl"
     limits = ("--history-tokens", "4k", "-p", "priority")

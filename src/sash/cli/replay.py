@@ -11,7 +11,7 @@ import msgspec
 from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
-from sash.cli.folded import Reading, placed
+from sash.cli.folded import Telling, placed
 from sash.cli.options import STORED, from_settings, reports, settings_of
 from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
@@ -32,6 +32,8 @@ OWN = ("model", "history_tokens", "window", "counter")
 """What is the same for every policy of the comparison."""
 PRICES = {"anthropic": ANTHROPIC, "openai": OPENAI, "half": OPENAI_HALF, "none": NO_CACHE}
 DEFAULT = ("sliding", "best", "priority")
+IN_FORCE = "in force"
+"""The name of the subject's own policy where it is none of the usual ones."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     policies: tuple[Replayed, ...]
     """In the order they were asked for; costs are relative to the first."""
+    in_force: str | None
+    """The one of them that SUBJECT has; null: none of them."""
 
 
 @click.command()
@@ -52,7 +56,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     "asked",
     multiple=True,
     metavar="NAME[,FIELD=VALUE...]",
-    help="A policy to compare; say it several times. Left out: sliding, best, priority.",
+    help="A policy to compare; say it several times. Left out: sliding, best, priority, and the one in force.",
 )
 @click.option(
     "--prices",
@@ -75,18 +79,24 @@ def replay(subject: str, **given: Any) -> None:
     Replay SUBJECT under several policies, side by side.
 
     A policy is a preset, with fields of its own after commas: `-p best,keep_share=0.5`. Cost is
-    of input only, with what the provider finds in its cache, relative to the first policy.
+    of input only, with what the provider finds in its cache, relative to the first policy. The
+    policy in force, of the settings or of a stored thread, is marked with `*`.
     """
     plot, asked, prices, as_json = (given.pop(name) for name in ("plot", "asked", "prices", "as_json"))
     reading = take_reading(given)
     settings = settings_of(given, *OWN, *STORED)
     policies = {name: policy_said(name, settings) for name in asked or DEFAULT}
-    replays, messages = _replayed(subject, settings, reading, policies, prices)
+    with telling_of(subject, settings, reading) as telling:
+        own = telling.setup.policy
+        if not asked and own not in policies.values():
+            policies[IN_FORCE] = own
+        replays, messages = _replayed(telling, settings, policies, prices)
     told = Comparison(
         name=subject,
         model=replays[0].window.setup.model,
         messages=messages,
         policies=compared([one.outcome() for one in replays]),
+        in_force=next((name for name, policy in policies.items() if policy == own), None),
     )
     if plot is not None:
         from sash.cli.plot import draw
@@ -118,10 +128,10 @@ def policy_said(name: str, settings: Settings) -> Policy:
 
 
 def _replayed(
-    subject: str, settings: Settings, reading: Reading, policies: dict[str, Policy], prices: str
+    telling: Telling, settings: Settings, policies: dict[str, Policy], prices: str
 ) -> tuple[list[Replay], int]:
     count = 0
-    with telling_of(subject, settings, reading) as telling, Progress(f"replaying {subject}") as progress:
+    with Progress(f"replaying {telling.name}") as progress:
         # One counter for all: a policy may count its own way, but costs are compared in the same tokens.
         counter = counter_for(telling.setup.model, counter=settings.text("counter")).counter
         replays = [
@@ -146,6 +156,7 @@ def _print(told: Comparison) -> None:
         out.paragraph(NOTHING_SAID)
         return
     columns = (
+        Column(),
         Column(title="policy", gives_way=True, least=8),
         Column(title="cost", right=True),
         Column(title="cached", right=True),
@@ -155,16 +166,18 @@ def _print(told: Comparison) -> None:
         Column(title="turns out", right=True, rank=4),
         Column(title="cut", right=True, rank=5),
     )
-    print_table(out, columns, [_row(one) for one in told.policies])
+    print_table(out, columns, [_row(one, in_force=one.policy == told.in_force) for one in told.policies])
     out.say()
     out.paragraph("cost: of input, cached tokens at their price; 1.00 is the first policy", "dim")
+    out.paragraph("*: the policy in force" if told.in_force else "none of these policies is the one in force", "dim")
     for one in told.policies:
         _print_curve(out, one, max((other.peak for other in told.policies), default=0))
 
 
-def _row(one: Replayed) -> list[Cell]:
+def _row(one: Replayed, *, in_force: bool) -> list[Cell]:
     relative = "-" if one.relative is None else f"{one.relative:.2f}"
     return [
+        Cell("*" if in_force else ""),
         Cell(clean(one.policy)),
         Cell(relative, "bold"),
         Cell(f"{100 * one.cached:.0f} %"),
