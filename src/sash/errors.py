@@ -3,6 +3,7 @@ Every error that sash raises on purpose.
 
     SashError
     ├── BodyTooLarge          a request of more bytes than the provider takes
+    ├── FactTooLong           a fact is larger than facts may be together
     ├── InvalidArgument       a call was given something of another kind than it takes
     ├── InvalidMessage        what came in is not a message of its wire
     ├── InvalidPolicy         a policy that cannot be followed
@@ -165,6 +166,17 @@ class NothingToUndo(SashError):
         if window:
             why = f"what would come back does not fit a window of {window:,}; raise `window`, or pin the turns you need"
         super().__init__(f"nothing in the thread {thread!r} can be undone: {why}")
+
+
+class FactTooLong(SashError):
+    """A fact that would never stand in the window: alone it takes more than facts may take together."""
+
+    def __init__(self, *, tokens: TokenCount, limit: int) -> None:
+        self.tokens, self.limit = tokens, limit
+        super().__init__(
+            f"the fact takes {tokens.full} tokens under its heading, and all facts together may take {limit:,}; "
+            "say it shorter, or raise `facts_tokens`"
+        )
 
 
 class PinsFull(SashError):

@@ -286,6 +286,13 @@ def test_a_fork_goes_its_own_way(home: Path) -> None:
     assert here("fork", "work", "--at", "9999", home=home).code == 1
 
 
+def test_a_fact_that_facts_have_no_room_for_is_refused(home: Path) -> None:
+    ran = here("remember", "work", "a long story " * 400, home=home)
+    assert (ran.code, ran.out) == (1, "")
+    assert "all facts together may take 400; say it shorter, or raise `facts_tokens`" in ran.err
+    assert "No facts yet" in here("facts", "work", home=home).out
+
+
 def test_a_fact_is_kept_and_listed(home: Path) -> None:
     assert "No facts yet" in here("facts", "work", home=home).out
     ran = here("remember", "work", "Use tabs\x1b[31m", "--json", home=home)

@@ -315,6 +315,10 @@ def test_facts_are_kept_and_search_finds(server: Running) -> None:
     place = talked(server, 1)
     facts = server.post(f"/v1/threads/{place}/facts", {"text": "The deadline is Friday."})["facts"]
     assert facts[0]["text"] == "The deadline is Friday."
+    refused = server.ask("POST", f"/v1/threads/{place}/facts", {"text": "well, " * 600})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_ARGUMENT")
+    assert "raise `facts_tokens`" in refused.json()["error"]["message"]
+    assert len(server.get(f"/v1/threads/{place}/facts")["facts"]) == 1
     word = f"zebra{uuid4().hex[:6]}"
     said(server, place, f"{'and on ' * 200}a {word} ran")
     found = server.get(f"/v1/threads/{place}/search?text={word}")["found"]

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sash.core.frame import Frame
 from sash.core.policy import Policy
-from sash.errors import InvalidRequest, NotFound, NothingToUndo, PinsFull
+from sash.errors import FactTooLong, InvalidRequest, NotFound, NothingToUndo, PinsFull
 from sash.store import MemoryStore
 from sash.thread import Thread, open_thread
 from sash.wire import wire_named
@@ -140,7 +140,10 @@ class Machine(RuleBasedStateMachine):
 
     @rule(text=st.sampled_from(["one", "two"]))
     def remember(self, text: str) -> None:
-        self.thread.remember(text)
+        try:
+            self.thread.remember(text)
+        except FactTooLong:
+            return
 
     @rule()
     def the_process_restarts(self) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
 import pytest
 
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.slide import Slide
-from sash.errors import InvalidMessage, NotFound, UnknownHandle, WindowOverflow
+from sash.errors import FactTooLong, InvalidMessage, NotFound, UnknownHandle, WindowOverflow
 from sash.fitting import fit
 from sash.store import MemoryStore
 from tests.builders import Call, Script, lines, words
@@ -174,6 +175,36 @@ def test_what_is_to_be_remembered_is_kept_apart() -> None:
     with pytest.raises(InvalidMessage, match="no words"):
         thread.remember(" \n")
     assert (thread.seq, thread.facts()) == (1, (fact,))
+
+
+def test_a_fact_that_no_frame_could_ever_tell_is_refused_with_the_sizes() -> None:
+    thread = opened()
+    limit = thread.window.fold.limits.facts
+    errors: list[FactTooLong] = []
+    for size in range(20, limit):
+        try:
+            thread.remember("x" * 4 * size)
+        except FactTooLong as error:
+            errors.append(error)
+    assert len(errors) + thread.seq == limit - 20
+    assert {error.limit for error in errors} == {limit}
+    assert min(error.tokens.value for error in errors) == limit + 1
+    assert str(errors[0]) == (
+        f"the fact takes ~{limit + 1} tokens under its heading, and all facts together may take {limit:,}; "
+        "say it shorter, or raise `facts_tokens`"
+    )
+    # The largest that was taken is told in full once a frame takes it in.
+    largest = thread.facts()[-1].text
+    talk(thread, 20)
+    assert largest in str(thread.request()["messages"][0])
+    for by in ("user", "model"):
+        with pytest.raises(FactTooLong):
+            thread.remember("a long story " * 100, by=by)
+    thread.configure(policy=msgspec.structs.replace(SMALL, facts_tokens=500))
+    assert thread.remember("a long story " * 100).text in [fact.text for fact in thread.facts()]
+    thread.configure(policy=msgspec.structs.replace(SMALL, facts_tokens=0))
+    with pytest.raises(FactTooLong, match="may take 0"):
+        thread.remember("short")
 
 
 def test_a_whole_body_and_nothing_at_all_are_refused() -> None:

@@ -9,7 +9,7 @@ thing, and only where that is certain. Otherwise both stay, with their turns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,9 +17,11 @@ import msgspec
 from sash.core.digest import quoted
 from sash.core.message import Message, by_sash
 from sash.core.terms import stem
+from sash.core.tokens import TokenCount
 from sash.core.told import Room
 from sash.core.turn import wrote
 from sash.core.wish import wishes_in
+from sash.errors import FactTooLong
 
 Origin = Literal["given", "found", "model"]
 
@@ -159,6 +161,15 @@ def facts_text(facts: Iterable[Fact], room: Room) -> str:
     while lines and not room.fits("\n".join([TITLE, *lines])):
         lines.pop(0)
     return "\n".join([TITLE, *lines]) if lines else ""
+
+
+def check_fact(fact: Fact, count: Callable[[str], TokenCount], *, limit: int) -> None:
+    """Refuses a fact for which there is no room, also where it is the only one: no frame would ever tell it."""
+    if not facts_text([fact], Room(limit, lambda text: count(text).value)):
+        line = line_of(fact)
+        # Counted line by line it may be a little more, with the ends of the lines, or a little less.
+        parts, whole = count(TITLE) + count(line) + TokenCount(2), count(f"{TITLE}\n{line}")
+        raise FactTooLong(tokens=max(parts, whole, key=lambda tokens: tokens.value), limit=limit)
 
 
 def line_of(fact: Fact) -> str:

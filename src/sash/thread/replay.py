@@ -76,7 +76,7 @@ class Replay:
     def _remember(self, event: Event) -> None:
         act = act_of(event, Remembered)
         if act.text:
-            self.window.fold.remember(Fact(event.seq, event.turn, act.text, "model" if act.by == "model" else "given"))
+            self.window.fold.remember(fact_of(event, act))
 
     def _command(self, event: Event, edits: Edits) -> Frame | None:
         fold, undone, gaps = self.window.fold, event.seq in edits.undone, edits.gaps_at(event.seq)
@@ -154,3 +154,8 @@ class Replay:
             size = size_of(message, self.window.counter)
             turn.add(fold.entering(LiveMessage(event.seq - 1, message, size)), size.tokens)
         return turn
+
+
+def fact_of(event: Event, act: Remembered) -> Fact:
+    """The fact that an event tells."""
+    return Fact(event.seq, event.turn, act.text, "model" if act.by == "model" else "given")

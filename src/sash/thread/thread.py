@@ -34,6 +34,7 @@ from sash.thread.acts import (
     event_of,
 )
 from sash.thread.forking import forked
+from sash.thread.keeping import remembered
 from sash.thread.log import Log, message_of
 from sash.thread.marks import marked, rewound
 from sash.thread.origin import Origin, log_of, origin_of
@@ -289,18 +290,13 @@ class Thread(Reading):
         Keeps a statement apart from the history, where no slide takes it away.
 
         What a model says it has read (`by="model"`) is marked so, and takes the place of nothing that the
-        user said. `turn` is where it came from; left out, the newest.
+        user said. `turn` is where it came from; left out, the newest. `FactTooLong` beyond `facts_tokens`.
         """
         if not text.strip():
             raise InvalidMessage("a fact has no words; say what is to be remembered", field="text")
-
-        def make(replay: Replay, seq: int) -> Draft:
-            newest = replay.window.fold.placing.turn if turn is None else turn
-            act = Remembered(text, by)
-            return drafted(replay, event_of("fact", act, seq=seq + 1, turn=-1 if newest is None else newest))
-
         with self._lock:
-            return self._write(make).draft.replay.window.fold.facts[-1]
+            written = self._write(lambda replay, seq: remembered(replay, seq, Remembered(text, by), turn))
+            return written.draft.replay.window.fold.facts[-1]
 
     @takes(wire=TEXT)
     def answer(self, call: object, *, wire: str | None = None) -> str | None:
