@@ -81,6 +81,7 @@ class AsyncThread:
     delete = _awaited(Thread.delete)
 
     remember = _awaited(Thread.remember)
+    forget = _awaited(Thread.forget)
     facts = _awaited(Thread.facts)
     expand = _awaited(Thread.expand)
     answer = _awaited(Thread.answer)

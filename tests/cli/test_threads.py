@@ -303,6 +303,19 @@ def test_a_fact_is_kept_and_listed(home: Path) -> None:
     assert "remembered" in here("remember", "work", "Use spaces", home=home).out
 
 
+def test_a_fact_is_forgotten_by_its_first_words(home: Path) -> None:
+    here("remember", "work", "Use tabs\x1b[31m, not blanks", home=home)
+    changed(home, "compact", "work")
+    told = here("forget", "work", "Use", home=home)
+    assert told.words.startswith("Forgotten: Use tabs\\x1b[31m, not blanks frame ")
+    assert "a fact was forgotten; history" in told.words
+    assert "No facts yet" in here("facts", "work", home=home).out
+    ran = here("forget", "work", "Use", home=home)
+    assert (ran.code, ran.out, ran.err) == (1, "", "sash: there is no fact 'Use'; no fact is kept\n")
+    here("remember", "work", "Use blanks", home=home)
+    assert changed(home, "forget", "work", "Use").frame is None
+
+
 def test_a_text_is_found_in_threads_and_in_files(home: Path) -> None:
     path = written(home / "words.jsonl", exchange(1, "Buy a Xylophone, not a drum") + exchange(2, "And the xylophone?"))
     here("import", path, "--thread", "music", home=home)

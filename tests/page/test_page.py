@@ -133,6 +133,8 @@ def test_facts_are_remembered_and_shown(page: Page, server: Running) -> None:
     page.get_by_label("A fact to remember").fill("The budget is 4,200 euro")
     page.get_by_role("button", name="Remember").click()
     expect(page.locator(".fact")).to_contain_text("The budget is 4,200 euro")
+    page.locator(".fact").get_by_role("button", name="forget").click()
+    expect(page.locator(".fact")).to_have_count(0)
 
 
 def test_what_stands_for_the_turns_that_left_is_shown_with_its_turns(page: Page, server: Running) -> None:

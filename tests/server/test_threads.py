@@ -319,6 +319,8 @@ def test_facts_are_kept_and_search_finds(server: Running) -> None:
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_ARGUMENT")
     assert "raise `facts_tokens`" in refused.json()["error"]["message"]
     assert len(server.get(f"/v1/threads/{place}/facts")["facts"]) == 1
+    assert server.post(f"/v1/threads/{place}/forget", {"text": "The deadline"})["facts"] == []
+    assert server.ask("POST", f"/v1/threads/{place}/forget", {"text": "The deadline"}).status_code == 404
     word = f"zebra{uuid4().hex[:6]}"
     said(server, place, f"{'and on ' * 200}a {word} ran")
     found = server.get(f"/v1/threads/{place}/search?text={word}")["found"]

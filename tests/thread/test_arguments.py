@@ -69,6 +69,7 @@ CALLS = [
     *arguments(lambda: talk().fork, called="fork", names="name at"),
     *arguments(lambda: talk().configure, called="configure", names="model policy system tools sources"),
     *arguments(lambda: talk().remember, called="remember", others={"text": "x"}, names="text by turn"),
+    *arguments(lambda: talk().forget, called="forget", names="text"),
     *arguments(lambda: talk().answer, called="answer", others={"call": CALL}, names="call wire"),
     *arguments(lambda: talk().summarize, called="summarize", names="summarizer"),
     *arguments(lambda: talk().edit_summary, called="edit_summary", names="text"),

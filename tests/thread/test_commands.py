@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sash.core.policy import Policy
-from sash.errors import NotFound, NothingToUndo, PinsFull
+from sash.errors import InvalidMessage, NotFound, NothingToUndo, PinsFull
 from sash.store import MemoryStore
 from sash.thread import Thread
 from tests.builders import Call, Script, lines, words
@@ -389,3 +389,104 @@ def test_what_a_model_has_read_is_kept_with_its_turn_and_goes_when_that_is_redac
     assert thread.facts() == (kept,)
     assert "8421" not in str(thread.request()) + str(thread.events())
     assert thread.verify().problems == ()
+
+
+def _head(thread: Thread) -> str:
+    return str(thread.request()["messages"][0])
+
+
+def test_a_fact_that_was_forgotten_is_told_no_more_and_an_undo_brings_it_back() -> None:
+    thread = opened()
+    talk(thread, 2)
+    kept = thread.remember("The harbor is in Genoa.")
+    gone = thread.remember("The boat is blue.")
+    talk(thread, 18)
+    assert gone.text in _head(thread)
+    frame = thread.forget(gone.text)
+    assert frame is not None
+    assert (frame.reason, thread.frames()[-1]) == ("forget", frame)
+    assert thread.facts() == (kept,)
+    assert gone.text not in _head(thread)
+    assert kept.text in _head(thread)
+    assert thread.verify().ok
+    talk(thread, 10)
+    assert gone.text not in str(thread.request())
+    with pytest.raises(NotFound, match=r"there is no fact 'The boat is blue.'; `facts` lists those there are"):
+        thread.forget(gone.text)
+
+
+def test_an_undone_forgetting_is_none() -> None:
+    thread = opened()
+    talk(thread, 2)
+    fact = thread.remember("The boat is blue.")
+    talk(thread, 18)
+    before = thread.request()
+    forgot = thread.forget("The boat")
+    assert forgot is not None
+    assert fact.text not in _head(thread)
+    thread.undo()
+    assert (thread.facts(), thread.request()) == ((fact,), before)
+    assert thread.explain().frames[-1].reason == f"the forgetting of frame {forgot.number} was undone"
+    assert thread.verify().ok
+
+
+def test_a_fact_that_no_frame_has_taken_in_is_forgotten_without_one() -> None:
+    thread = opened()
+    talk(thread, 2)
+    thread.remember("The boat is blue.")
+    assert "The boat is blue." in str(thread.request())
+    assert thread.forget("The boat is blue.") is None
+    assert "The boat is blue." not in str(thread.request())
+    assert [event.kind for event in thread.events()][-2:] == ["fact", "forget"]
+    # It can be said again.
+    assert thread.remember("The boat is blue.") == thread.facts()[-1]
+    assert thread.verify().ok
+
+
+def test_what_code_found_can_be_forgotten_one_by_one_and_the_digest_does_not_tell_it_either() -> None:
+    for policy in (SMALL, Policy(counter="chars4", history_tokens=1_000, window=20_000, facts_tokens=0)):
+        thread = opened(policy=policy)
+        said = "Always answer in German. Never touch the folder build."
+        thread.append([{"role": "user", "content": said}, {"role": "assistant", "content": "Yes."}])
+        assert [fact.seq for fact in thread.facts()] == [1, 1]
+        talk(thread, 20)
+        assert '"Never touch' in thread.request()["messages"][0]["content"]
+        assert thread.forget("Never touch") is not None
+        assert [fact.text for fact in thread.facts()] == ["Always answer in German."]
+        head = thread.request()["messages"][0]["content"]
+        assert '"Always answer' in head
+        assert '"Never touch' not in head
+        assert thread.verify().ok
+
+
+def test_the_beginning_of_a_fact_is_enough_where_it_is_the_only_one() -> None:
+    thread = opened()
+    for fact in ("The boat is blue.", "The mast is red.", "The mast"):
+        thread.remember(fact)
+    with pytest.raises(NotFound, match=r"several begin so: 'The boat is blue.', 'The mast', 'The mast is red.'"):
+        thread.forget("The")
+    # All of its words are never the beginning of others.
+    thread.forget("The mast")
+    thread.forget(" The \n boat")
+    assert [fact.text for fact in thread.facts()] == ["The mast is red."]
+    with pytest.raises(InvalidMessage, match="which is to be forgotten"):
+        thread.forget(" ")
+    thread.forget("The mast is red.")
+    with pytest.raises(NotFound, match="no fact is kept"):
+        thread.forget("The mast is red.")
+
+
+def test_a_rewind_and_a_redaction_leave_nothing_of_what_was_forgotten() -> None:
+    thread = opened()
+    talk(thread, 1)
+    fact = thread.remember("The boat is blue.")
+    thread.mark("here")
+    thread.forget("The boat")
+    thread.rewind("here")
+    assert thread.facts() == (fact,)
+    secret = thread.append({"role": "user", "content": "From now on call me Hunter."})
+    assert thread.forget("From now on") is None
+    thread.redact(secret.seq)
+    assert all(b"Hunter" not in event.body for event in thread.events())
+    assert thread.facts() == (fact,)
+    assert thread.verify().ok

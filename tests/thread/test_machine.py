@@ -145,6 +145,14 @@ class Machine(RuleBasedStateMachine):
         except FactTooLong:
             return
 
+    @rule(text=st.sampled_from(["one", "two"]))
+    def forget(self, text: str) -> None:
+        try:
+            self.thread.forget(text)
+        except NotFound:
+            return
+        assert text not in [fact.text for fact in self.thread.facts()]
+
     @rule()
     def the_process_restarts(self) -> None:
         before = self.thread

@@ -1,4 +1,4 @@
-"""`sash facts` and `sash remember`: what is kept apart from the history, where no slide takes it away."""
+"""`sash facts`, `remember` and `forget`: what is kept apart from the history, where no slide takes it away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from sash.cli.answer import answer
-from sash.cli.changing import changed_thread
+from sash.cli.changing import changed_thread, changing, tell
 from sash.cli.characters import clean
 from sash.cli.options import STORED, from_settings, reports
 from sash.cli.screen import screen
@@ -55,3 +55,20 @@ def remember(thread: str, text: str, as_json: bool, **given: Any) -> None:
         answer(fact)
     else:
         screen().paragraph("It is remembered.")
+
+
+@click.command()
+@changing
+@click.argument("text")
+def forget(thread: str, text: str, as_json: bool, **given: Any) -> None:
+    """
+    Take back a fact of THREAD: it is not told any more.
+
+    TEXT is what it says, or the beginning of that where no other fact begins so. The log keeps it;
+    `sash remember` brings it back.
+    """
+    with changed_thread(thread, given) as it:
+        before = it.facts()
+        frame = it.forget(text)
+        gone = set(before) - set(it.facts())
+        tell(it, frame, as_json=as_json, words="".join(f"Forgotten: {clean(fact.text)}" for fact in gone))

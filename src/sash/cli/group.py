@@ -32,6 +32,7 @@ COMMANDS = {
     "unpin": "sash.cli.pin:unpin",
     "facts": "sash.cli.facts:facts",
     "remember": "sash.cli.facts:remember",
+    "forget": "sash.cli.facts:forget",
     "mark": "sash.cli.mark:mark",
     "rewind": "sash.cli.mark:rewind",
     "fork": "sash.cli.mark:fork",
@@ -51,7 +52,7 @@ COMMANDS = {
 SECTIONS = {
     "Look into a session or a thread": "show context explain pressure count replay search expand",
     "Make something of it": "fit convert import export",
-    "Change a stored thread": "threads compact undo pin unpin remember facts mark rewind fork",
+    "Change a stored thread": "threads compact undo pin unpin remember forget facts mark rewind fork",
     "Run": "serve wrap worker key",
     "Set up and look after": "config statusline completion doctor backup bench",
 }

@@ -21,6 +21,7 @@ BECAUSE: dict[Reason, str] = {
     "redact": "something was redacted",
     "overflow": "the provider refused the request as too long",
     "summary": "its summary was edited or written anew",
+    "forget": "a fact was forgotten",
 }
 
 _UNDONE: dict[Reason, str] = {
@@ -29,6 +30,7 @@ _UNDONE: dict[Reason, str] = {
     "unpin": "the unpin",
     "rewind": "the rewind",
     "summary": "the summary",
+    "forget": "the forgetting",
 }
 """What a frame was; of all others, a slide."""
 

@@ -1,9 +1,12 @@
-"""What commands do to a fold: slide now, keep a turn from leaving, let it leave again."""
+"""What commands do to a fold: slide now, keep a turn from leaving, let it leave again, take a fact back."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
+from sash.core.facts import Fact
 from sash.core.fold import Fold
 from sash.core.frame import Frame, Reason
 from sash.core.live import LiveTurn
@@ -47,6 +50,15 @@ def pin(fold: Fold, turn: LiveTurn) -> Frame | None:
     carried = tuple(sorted({*fold.frame.carried, turn.number}))
     fold.frame = msgspec.structs.replace(fold.frame, carried=carried)
     return fold.reframe("pin", before=before)
+
+
+def forget(fold: Fold, facts: Collection[Fact], *, seq: int) -> Frame | None:
+    """Takes facts back; where one is told at the head of the window, that is a frame."""
+    standing = fold.standing
+    told = "\n".join([standing.facts, standing.digest, *standing.steps.values()])
+    fold.kept_apart.forget(facts, seq=seq)
+    # They are told on one line each, however they were written.
+    return fold.reframe("forget") if any(" ".join(fact.text.split()) in told for fact in facts) else None
 
 
 def unpin(fold: Fold, number: int) -> Frame | None:

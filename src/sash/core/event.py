@@ -18,6 +18,7 @@ Kind = Literal[
     "undo",
     "summary",
     "fact",
+    "forget",
     "redact",
     "veto",
     "overflow",

@@ -3,13 +3,14 @@ Facts: statements kept apart from the history, each with the turn it came from.
 
 Given by the user (`remember`), found by code in what the user wrote, or by a model. A fact is
 superseded, never edited: by one that says the opposite of it, or another value for the same
-thing, and only where that is certain. Otherwise both stay, with their turns.
+thing, and only where that is certain. Otherwise both stay, with their turns. Any of them can be
+taken back (`forget`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -40,7 +41,7 @@ class Fact(msgspec.Struct, frozen=True):
     text: str
     origin: Origin = "given"
     superseded_by: int = 0
-    """The event of the fact that took its place; 0: it stands."""
+    """The event of the fact that took its place, or that took it back; 0: it stands."""
 
     def stands(self, before: int) -> bool:
         """Whether nothing had taken its place before an event of this number."""
@@ -94,6 +95,12 @@ class Facts:
         """One more, as if it came now."""
         self._known = with_fact(self.known(), fact)
         self.given = self.given or fact.origin != "found"
+
+    def forget(self, forgotten: Collection[Fact], *, seq: int) -> None:
+        """These stand no more, as of an event of this number."""
+        self._known = [
+            msgspec.structs.replace(fact, superseded_by=seq) if fact in forgotten else fact for fact in self.known()
+        ]
 
     def known(self) -> list[Fact]:
         """All of them, in the order in which they came."""

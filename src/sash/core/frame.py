@@ -25,6 +25,7 @@ Reason = Literal[
     "redact",
     "overflow",
     "summary",
+    "forget",
 ]
 
 

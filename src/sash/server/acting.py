@@ -91,6 +91,12 @@ class NewFact(Given, frozen=True, kw_only=True):
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=4000)]
 
 
+class ForgottenFact(Given, frozen=True, kw_only=True):
+    """A fact by its words, or by the first of them."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
+
+
 class FactShape(Shape, frozen=True, kw_only=True):
     """A fact."""
 
@@ -212,6 +218,16 @@ async def remember(asked: Asked[NewFact, None]) -> Facts:
     return await asked.of_thread(work)
 
 
+async def forget(asked: Asked[ForgottenFact, None]) -> Facts:
+    """Take a statement back that was kept apart."""
+
+    def work(thread: Thread) -> Facts:
+        thread.forget(asked.body.text)
+        return _facts(thread)
+
+    return await asked.of_thread(work)
+
+
 class Fork(Given, frozen=True, kw_only=True):
     """Where to go another way."""
 
@@ -272,4 +288,6 @@ ROUTES: tuple[Route, ...] = (
           says="The statements that are kept apart from the history."),
     Route(method="POST", path=f"{_THREAD}/facts", run=remember, tag="commands", body=NewFact, answer=Facts,
           faults=("NOT_FOUND",), says="Keep a statement apart from the history."),
+    Route(method="POST", path=f"{_THREAD}/forget", run=forget, tag="commands", body=ForgottenFact, answer=Facts,
+          faults=("NOT_FOUND",), says="Take a statement back that was kept apart."),
 )  # fmt: skip

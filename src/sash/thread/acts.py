@@ -141,9 +141,30 @@ class Remembered(msgspec.Struct, frozen=True):
     by: Literal["user", "model"] = "user"
 
 
+class Forgotten(msgspec.Struct, frozen=True):
+    """Facts that are taken back; not by their words, which may have to be removed."""
+
+    facts: tuple[tuple[int, int], ...]
+    """Of each the event that it came with, and which of the facts of that event it is, from 0."""
+
+
 Act = TypeVar("Act", bound=msgspec.Struct)
 
-_ACTS = (Change, Compacted, Marked, Overflowed, Pinned, Redacted, Remembered, Report, Rewound, Summary, Undone, Vetoed)
+_ACTS = (
+    Change,
+    Compacted,
+    Forgotten,
+    Marked,
+    Overflowed,
+    Pinned,
+    Redacted,
+    Remembered,
+    Report,
+    Rewound,
+    Summary,
+    Undone,
+    Vetoed,
+)
 # Made here, and not where they are needed: msgspec must not learn a type in two threads at once.
 _decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in _ACTS}
 

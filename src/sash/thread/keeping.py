@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from sash.core.facts import check_fact
-from sash.thread.acts import Remembered, event_of
+from sash.core.facts import Fact, check_fact
+from sash.core.noted import clip
+from sash.errors import NotFound
+from sash.thread.acts import Forgotten, Remembered, event_of
 from sash.thread.replay import Replay, fact_of
 from sash.thread.tail import Draft, drafted
 
@@ -15,3 +17,31 @@ def remembered(replay: Replay, seq: int, act: Remembered, turn: int | None) -> D
     event = event_of("fact", act, seq=seq + 1, turn=-1 if came_from is None else came_from)
     check_fact(fact_of(event, act), fold.counter.text, limit=fold.limits.facts)
     return drafted(replay, event)
+
+
+def forgotten(replay: Replay, seq: int, words: str) -> Draft:
+    """A fact is taken back: the one with these words, or the only one that begins with them."""
+    facts = replay.window.fold.facts
+    gone = _meant(words, [fact for fact in facts if not fact.superseded_by])
+    act = Forgotten(tuple((fact.seq, _place(fact, facts)) for fact in gone))
+    return drafted(replay, event_of("forget", act, seq=seq + 1))
+
+
+def _meant(words: str, standing: list[Fact]) -> list[Fact]:
+    said = " ".join(words.split())
+    texts = {" ".join(fact.text.split()) for fact in standing}
+    found = {said} & texts or {text for text in texts if text.startswith(said)}
+    if not found:
+        raise NotFound("fact", words, "`facts` lists those there are" if standing else "no fact is kept")
+    if len(found) > 1:
+        named = ", ".join(repr(clip(text, SHOWN)) for text in sorted(found)[:3])
+        raise NotFound("fact", words, f"several begin so: {named}; write more of it")
+    return [fact for fact in standing if " ".join(fact.text.split()) in found]
+
+
+def _place(fact: Fact, facts: list[Fact]) -> int:
+    return [other for other in facts if other.seq == fact.seq].index(fact)
+
+
+SHOWN = 60
+"""Characters of a fact where it is told among others."""

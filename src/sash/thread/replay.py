@@ -11,15 +11,27 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sash.core.calibration import Calibration, Report, observe, refused
-from sash.core.commands import compact, pin, unpin
+from sash.core.commands import compact, forget, pin, unpin
 from sash.core.event import Event
 from sash.core.facts import Fact
+from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
 from sash.core.summary import Summary
-from sash.thread.acts import Change, Compacted, Overflowed, Pinned, Redacted, Remembered, Rewound, Undone, act_of
+from sash.thread.acts import (
+    Change,
+    Compacted,
+    Forgotten,
+    Overflowed,
+    Pinned,
+    Redacted,
+    Remembered,
+    Rewound,
+    Undone,
+    act_of,
+)
 from sash.thread.edits import NO_EDITS, Edits
 from sash.thread.log import message_of
 from sash.thread.recollection import StoredMemory
@@ -86,6 +98,8 @@ class Replay:
                 fold.calibrate(self.calibration)
             case "fact":
                 self._remember(event)
+            case "forget":
+                return None if undone else forget(fold, facts_at(fold, act_of(event, Forgotten)), seq=event.seq)
             case "configure":
                 frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
                 fold.suspended = fold.suspended or undone
@@ -154,6 +168,14 @@ class Replay:
             size = size_of(message, self.window.counter)
             turn.add(fold.entering(LiveMessage(event.seq - 1, message, size)), size.tokens)
         return turn
+
+
+def facts_at(fold: Fold, act: Forgotten) -> tuple[Fact, ...]:
+    """The facts that an act names; those whose words were removed since are not among them."""
+    places: dict[int, list[Fact]] = {}
+    for fact in fold.facts:
+        places.setdefault(fact.seq, []).append(fact)
+    return tuple(places[seq][place] for seq, place in act.facts if place < len(places.get(seq, ())))
 
 
 def fact_of(event: Event, act: Remembered) -> Fact:

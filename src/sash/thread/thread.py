@@ -34,7 +34,7 @@ from sash.thread.acts import (
     event_of,
 )
 from sash.thread.forking import forked
-from sash.thread.keeping import remembered
+from sash.thread.keeping import forgotten, remembered
 from sash.thread.log import Log, message_of
 from sash.thread.marks import marked, rewound
 from sash.thread.origin import Origin, log_of, origin_of
@@ -297,6 +297,19 @@ class Thread(Reading):
         with self._lock:
             written = self._write(lambda replay, seq: remembered(replay, seq, Remembered(text, by), turn))
             return written.draft.replay.window.fold.facts[-1]
+
+    @takes(text=TEXT)
+    def forget(self, text: str) -> Frame | None:
+        """
+        Takes a fact back: the one with these words, or the only one that begins with them.
+
+        It is told no more, which is a frame where it stood at the head of the window; the log keeps it, and
+        `undo` takes that frame back.
+        """
+        if not text.strip():
+            raise InvalidMessage("a fact has words; say which is to be forgotten", field="text")
+        with self._lock:
+            return _newest(self._write(lambda replay, seq: forgotten(replay, seq, text)))
 
     @takes(wire=TEXT)
     def answer(self, call: object, *, wire: str | None = None) -> str | None:

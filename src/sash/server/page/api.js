@@ -58,6 +58,7 @@ export const marks = (id) => call("GET", at(id, "marks"));
 export const rewind = (id, label) => call("POST", at(id, "rewind"), label ? { label } : {});
 export const fork = (id, turn) => call("POST", at(id, "fork"), { turn });
 export const facts = (id) => call("GET", at(id, "facts"));
+export const unlearn = (id, text) => call("POST", at(id, "forget"), { text });
 export const learn = (id, text) => call("POST", at(id, "facts"), { text });
 export const expand = (id, handle) => call("GET", `${at(id, "expand")}${query({ handle })}`);
 export const search = (text, id) => call("GET", `${id ? at(id, "search") : "/v1/search"}${query({ text })}`);

@@ -20,9 +20,12 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
     await attempt(() => api.learn(id, add.value.trim()));
     await attempt(refresh);
   };
+  const forget = async (text) => {
+    await attempt(async () => { await api.unlearn(id, text); await refresh(); });
+  };
   fill(pane,
     make("h2", {}, "Facts"),
-    facts.facts.length ? facts.facts.map(fact) : make("p.faint", {}, "None yet."),
+    facts.facts.length ? facts.facts.map((one) => fact(one, forget)) : make("p.faint", {}, "None yet."),
     make("form.row", { onsubmit: remember }, add, make("button", {}, "Remember")),
     make("h2", {}, "Standing for what left"),
     make("div.prose", {}, summaries.standing ? cited(summaries.standing) : "Nothing has left the window yet."),
@@ -31,9 +34,10 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
     revisions(summaries, { id, thread, refresh }));
 }
 
-const fact = (one) =>
+const fact = (one, forget) =>
   make(`div.fact${one.supersededBy ? ".old" : ""}`, { hint: one.supersededBy ? "superseded" : `${one.foundBy ?? "given"}${one.at ? `, ${age(one.at)} ago` : ""}` },
-    make("span.grow", {}, plain(one.text)), one.turn ? reference(one.turn) : null);
+    make("span.grow", {}, plain(one.text)), one.turn ? reference(one.turn) : null,
+    make("button.plain", { onclick: () => forget(one.text), hint: "Tell the model of it no more; the log keeps it" }, "forget"));
 
 const reference = (turn) => make("a.ref", { href: `#turn-${turn}`, onclick: (event) => {
   event.preventDefault();
