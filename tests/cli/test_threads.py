@@ -291,6 +291,8 @@ def test_a_fact_that_facts_have_no_room_for_is_refused(home: Path) -> None:
     assert (ran.code, ran.out) == (1, "")
     assert "all facts together may take 400; say it shorter, or raise `facts_tokens`" in ran.err
     assert "No facts yet" in here("facts", "work", home=home).out
+    assert here("remember", "work", "a long story " * 400, "--set", "facts_tokens=2k", home=home).code == 0
+    assert "a long story" in here("facts", "work", home=home).out
 
 
 def test_a_fact_is_kept_and_listed(home: Path) -> None:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from sash.cli.answer import answer
-from sash.cli.changing import changed_thread, changing, tell
+from sash.cli.changing import changed_thread, changing, policy_option, tell
 from sash.cli.characters import clean
 from sash.cli.options import STORED, from_settings, reports
 from sash.cli.screen import screen
@@ -46,9 +46,14 @@ def facts(thread: str, as_json: bool, **given: Any) -> None:
 @click.argument("thread")
 @click.argument("text")
 @from_settings(*STORED)
+@policy_option
 @reports(Fact)
 def remember(thread: str, text: str, as_json: bool, **given: Any) -> None:
-    """Keep TEXT as a fact of THREAD, which no slide takes away."""
+    """
+    Keep TEXT as a fact of THREAD, which no slide takes away.
+
+    Facts take at most facts_tokens together; `--set facts_tokens=2k` raises that for this thread.
+    """
     with changed_thread(thread, given) as it:
         fact = it.remember(text)
     if as_json:
