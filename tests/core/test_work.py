@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from sash.core.size import Size
 from sash.core.work import Answered, Work, answered, failing_among, outcomes, works_of
 from sash.wire import read
 from tests.builders import Call, assistant, result, user
-
-DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from tests.real import DATA, needs_data
 
 LONG = "line of a file\n" * 100
 
@@ -293,7 +291,7 @@ def spoken(transcript: Path) -> list[Message]:
     return messages
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no real data: set SASH_DATA or put it at ../shared/data")
+@needs_data
 def test_in_real_sessions_a_stale_result_has_a_later_call_on_the_very_same_thing() -> None:
     found = 0
     for transcript in sorted((DATA / "claude-code").glob("*.jsonl")):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from sash.counters import counter_for
 from sash.counting import count_tokens, tally
 from sash.errors import InvalidMessage
 from sash.wire import read
+from tests.real import DATA, needs_data
 
 COOKBOOK: list[dict[str, Any]] = [
     {
@@ -129,10 +128,7 @@ def test_a_body_may_be_bytes() -> None:
     assert count_tokens(json.dumps(BODY).encode(), wire="anthropic") == count_tokens(BODY, wire="anthropic")
 
 
-DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="no real data: set SASH_DATA or put it at ../shared/data")
+@needs_data
 @pytest.mark.parametrize(
     ("spelled", "model", "off"), [("claude", "claude-sonnet-4-20250514", 0.06), ("deepseek", "deepseek-v3.1", 0.02)]
 )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -17,11 +15,9 @@ from hypothesis import strategies as st
 from bench.bench_counting import replay
 from sash.counters.estimate import Family, Framing, estimate_text, family
 from sash.errors import UnknownFamily
+from tests.real import DATA, needs_data
 from tools.fit_corpus import aim_of
 from tools.fit_sessions import Growth, estimate_growth, session_held_out, sessions
-
-DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data: set SASH_DATA or put it at ../shared/data")
 
 NAMES = ("openai", "claude", "claude-new", "gemini", "generic")
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)

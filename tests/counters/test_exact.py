@@ -11,7 +11,6 @@ four planes was compared, alone and between letters, and 120,000 more fuzz strin
 
 from __future__ import annotations
 
-import os
 import random
 import sysconfig
 from base64 import b64encode
@@ -30,6 +29,7 @@ from sash.counters.estimate import estimate_text, family
 from sash.counters.exact import VOCABULARIES, exact
 from sash.counters.texts import Tokenized, whole
 from sash.errors import UnknownCounter
+from tests.real import DATA
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -39,7 +39,6 @@ splintr = pytest.importorskip("splintr", reason="the extra `exact` is not instal
 
 ORDINARY = {"o200k_base": 199_998, "cl100k_base": 100_256}
 """Ids below these are words; what follows are special tokens."""
-DATA = Path(os.environ.get("SASH_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.real import DATA, needs_data
 from tools.fit_corpus import Sample, draw_languages, gather
 from tools.fit_debian import texts
 from tools.fit_unseen import unseen
@@ -126,12 +127,9 @@ def test_only_what_is_written_in_a_language_is_read_of_it(tmp_path: Path) -> Non
     assert list(texts(tmp_path, ("uk",), latin=False)) == []
 
 
+@needs_data
 @pytest.mark.soak
 def test_what_a_fit_has_held_out_is_held_out_again_where_fewer_texts_are_at_hand(tmp_path: Path) -> None:
-    from bench.bench_counting import DATA
-
-    if not DATA.is_dir():
-        pytest.skip("no real data: set SASH_DATA or put it at ../shared/data")
     nothing = tmp_path / "nothing"
     found = gather(DATA, nothing, nothing, held_out=frozenset({"xquad.ar.json"}))
     sides = {(sample.file, sample.held_out) for sample in found if sample.kind in {"ar", "ru", "zh"}}

@@ -14,7 +14,8 @@ from sash.fitting import Fitted, fit
 from sash.wire import read_list, wire_named
 from sash.wire.json_text import as_json
 from tests.core.invariants import check_budget, check_counted_right, check_whole_turns
-from tests.fit.transcripts import SOAK, History, coding_agents, needs_data, openhands, swe_agent, tau_bench
+from tests.fit.transcripts import SOAK, History, coding_agents, openhands, swe_agent, tau_bench
+from tests.real import needs_data
 
 pytestmark = needs_data
 

@@ -8,16 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sash.transcripts import open_transcript
-
-DATA = Path(os.environ.get("SASH_DATA") or Path(__file__).parents[3] / "shared" / "data")
+from tests.real import DATA
 
 SOAK = bool(int(os.environ.get("SASH_SOAK", "0")))
 """Every request of every session, not a sample."""
-
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no transcripts at $SASH_DATA or ../shared/data")
 
 History = list[dict[str, Any]]
 

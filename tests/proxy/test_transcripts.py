@@ -9,10 +9,11 @@ import httpx2
 import pytest
 
 from sash import Policy, fit
-from tests.fit.transcripts import SOAK, coding_agents, needs_data, tau_bench
+from tests.fit.transcripts import SOAK, coding_agents, tau_bench
 from tests.proxy.running import served, setup_for
 from tests.proxy.test_faults import ROUTES
 from tests.proxy.upstream import ScriptedUpstream, completion
+from tests.real import needs_data
 
 WINDOW, HISTORY = 30_000, 12_000
 POLICY = Policy(window=WINDOW, history_tokens=HISTORY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from sash.core.message import ToolCall, ToolResult
 from sash.core.turn import group
 from sash.errors import UnknownTranscript
 from sash.transcripts import Transcript, open_transcript
+from tests.real import DATA, needs_data
 from tests.transcripts import golden
 from tests.transcripts.golden import Golden, Tally
 
-DATA = Path(os.environ.get("SASH_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no transcripts at $SASH_DATA or ../shared/data")
+pytestmark = needs_data
 
 COUNTED: dict[str, tuple[str, Callable[[Path], Golden]]] = {
     "claude-code/*.jsonl": ("claude-code", golden.claude_code),

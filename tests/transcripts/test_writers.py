@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 from datetime import datetime
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +19,9 @@ from sash.transcripts import FORMATS, WRITERS, Entry, Heading, Usage, open_trans
 from sash.wire import carry_over, read, read_list, write_fields
 from sash.wire.json_text import as_json, object_of
 from tests.builders import Call, Script
+from tests.real import DATA, needs_data
 from tests.wire.strategies import spelled_bodies
 
-DATA = Path(os.environ.get("SASH_DATA") or Path(__file__).parents[3] / "shared" / "data")
 HEADING = Heading(
     id="0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f", cwd="/tmp/project", model="claude-opus-5", at=1_700_000_000.0
 )
@@ -70,7 +68,7 @@ def test_a_history_of_any_wire_written_and_read_again_leads_to_the_same_requests
         assert request(again, FORMATS[name].wire, cap) == request(said, FORMATS[name].wire, cap)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no transcripts at $SASH_DATA or ../shared/data")
+@needs_data
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize(
     "file",

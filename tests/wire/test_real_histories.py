@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sash.core.turn import group
 from sash.wire import prepare, read, wire_named, write, write_fields
+from tests.real import DATA, needs_data
 from tests.wire.strategies import FIELDS, WIRES
 
-REAL = Path(os.environ.get("SASH_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="no real transcripts: neither $SASH_DATA nor ../shared/data")
+pytestmark = needs_data
 
 
 def tau_bench() -> Iterator[list[dict[str, Any]]]:
-    for path in sorted((REAL / "openai").glob("*.json")):
+    for path in sorted((DATA / "openai").glob("*.json")):
         yield from (run["traj"] for run in json.loads(path.read_bytes()))
 
 
 def openhands() -> Iterator[list[dict[str, Any]]]:
-    for path in sorted((REAL / "openhands-llm-logs").glob("*.json")):
+    for path in sorted((DATA / "openhands-llm-logs").glob("*.json")):
         log = json.loads(path.read_bytes())
         yield log if isinstance(log, list) else log["messages"]
 
 
 def swe_agent() -> Iterator[list[dict[str, Any]]]:
-    for path in sorted((REAL / "swe-agent").glob("*.traj")):
+    for path in sorted((DATA / "swe-agent").glob("*.traj")):
         history = json.loads(path.read_bytes())["history"]
         # SWE-agent names the answered call in a list of its own.
         yield [{**m, "tool_call_id": m["tool_call_ids"][0]} if m["role"] == "tool" else m for m in history]
