@@ -291,10 +291,10 @@ class ThreadBusy(StoreError):
 class ThreadExists(StoreError):
     """The name is taken."""
 
-    def __init__(self, name: str, differs: int | None = None) -> None:
-        self.name, self.differs = name, differs
+    def __init__(self, name: str, differs: int | None = None, remedy: str = "open it, or choose another name") -> None:
+        self.name, self.differs, self.remedy = name, differs, remedy
         where = "" if differs is None else f", and message {differs} in it is another one"
-        super().__init__(f"there is a thread {name!r} already{where}; open it, or choose another name")
+        super().__init__(f"there is a thread {name!r} already{where}; {remedy}")
 
 
 class ThreadMoved(StoreError):

@@ -15,6 +15,7 @@ from sash.cli.characters import clean
 from sash.cli.damage import print_damage
 from sash.cli.number import TURN, Number
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.parts import others_of, which_of
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
@@ -28,8 +29,6 @@ from sash.core.turn import no_turn
 from sash.transcripts import Damage
 
 STYLES: dict[State, Style] = {"live": "green", "carried": "cyan", "evicted": "dim", "rewound": "dim"}
-NAMED = 6
-"""So many other conversations of a file are named one by one."""
 NARROW = 40
 """Columns up to which only the most needful is shown."""
 BAR = 14
@@ -176,12 +175,8 @@ def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
     if it.compactions:
         parts.append(f"compacted {amount(it.compactions, 'time')} by the tool")
     out.paragraph(" · ".join(filter(None, parts)), "dim")
-    others = [part.name for part in it.parts if not part.current]
-    if others:
-        names = " ".join(others) if len(others) <= NAMED else f"{others[0]} {others[1]} ... {others[-1]}"
-        out.paragraph(
-            f"one of {len(it.parts):,} conversations in the file; --part reads another: {clean(names)}", "dim"
-        )
+    if which := which_of(it.parts):
+        out.paragraph(f"{which}; --part reads another: {others_of(it.parts)}", "dim")
 
 
 def _print_turns(out: Screen, it: Subject, turns: tuple[ExplainedTurn, ...], boundary: int, *, messages: bool) -> None:

@@ -51,10 +51,14 @@ def _holds_more(item: bytes) -> bool:
 
 def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
     """One of several conversations in a list: the first, unless another is named by its place."""
-    about.parts = tuple(Part(name=str(place), current=str(place) == (part or "0")) for place in range(len(bodies)))
+    about.parts = tuple(_run(place, part) for place in range(len(bodies)))
     if part and part not in {each.name for each in about.parts}:
         raise about.lacks(part)
     return taken(bodies[int(part or 0)], about) if bodies else Document()
+
+
+def _run(place: int, asked: str) -> Part:
+    return Part(name=str(place), current=str(place) == (asked or "0"), usual=place == 0)
 
 
 def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:
@@ -63,8 +67,7 @@ def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry
     bodies: list[Part] = []
     for number, fields, text in records(source, about, _raw):
         if fields.keys() & set(_HOLDS) and "role" not in fields and "type" not in fields:
-            name = str(len(bodies))
-            bodies.append(Part(name=name, current=name == (part or "0")))
+            bodies.append(_run(len(bodies), part))
             if bodies[-1].current:
                 yield from entries(taken(text, about, number), about, wire)
             continue

@@ -161,13 +161,19 @@ def _outline(source: Source, part: str, about: About) -> _Outline:
                 left.append((earlier, number))
                 branches.append(Part(name=name, at=last))
             typed[line.parent_uuid] = (number, line.uuid)
-    parts = [*branches, *(Part(name=name, at=at) for name, at in agents.items() if main)]
-    if parts:
-        about.parts = (Part(name=tip or "main", at=last, current=True), *parts)
-    if part and part not in {tip or "main", *agents, *(branch.name for branch in branches)}:
+    parts = [*branches, *(Part(name=name, at=at) for name, at in agents.items())]
+    if main or not agents:
+        parts.insert(0, Part(name=tip or "main", at=last))
+    usual = parts[0].name
+    if len(parts) > 1:
+        about.parts = tuple(
+            msgspec.structs.replace(each, current=each.name == (part or usual), usual=each.name == usual)
+            for each in parts
+        )
+    if part and part not in {each.name for each in parts}:
         raise about.lacks(part)
     if not main and agents:
-        return _Outline(side=part or next(iter(agents)))
+        return _Outline(side=part or usual)
     if part in agents:
         return _Outline(side=part)
     for branch, (first, end) in zip(branches, left, strict=True):

@@ -69,4 +69,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: float | None = None
     """When it was last added to."""
     current: bool = False
+    """It is the one that was read."""
+    usual: bool = False
     """It is what is read when no part is asked for."""

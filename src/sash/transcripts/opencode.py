@@ -113,9 +113,11 @@ def _listed(database: apsw.Connection, wanted: str) -> tuple[Part, ...]:
             part = Part(name=_text(name), title=_text(title), at=_moment(updated))
             found[part.name] = (part, above is None)
     ordered = sorted(found.values(), key=lambda each: (each[0].at or 0.0, each[0].name), reverse=True)
-    chosen = wanted if wanted in found else next((part.name for part, top in ordered if top), "")
-    chosen = chosen or next((part.name for part, _ in ordered), "")
-    return tuple(msgspec.structs.replace(part, current=part.name == chosen) for part, _ in ordered)
+    usual = next((part.name for part, top in ordered if top), "") or next((part.name for part, _ in ordered), "")
+    chosen = wanted if wanted in found else usual
+    return tuple(
+        msgspec.structs.replace(part, current=part.name == chosen, usual=part.name == usual) for part, _ in ordered
+    )
 
 
 def _plain(column: str) -> str:

@@ -240,7 +240,10 @@ def _path(source: Source, part: str, about: About) -> _Path:
             wanted = place
     leaf = wanted if wanted >= 0 else len(ids) - 1
     if len(leaves) > 1:
-        about.parts = tuple(Part(name=name, at=at, current=place == leaf) for place, (name, at) in leaves.items())
+        about.parts = tuple(
+            Part(name=name, at=at, current=place == leaf, usual=place == len(ids) - 1)
+            for place, (name, at) in leaves.items()
+        )
     if part and wanted < 0:
         raise about.lacks(part)
     on = bytearray(len(ids))

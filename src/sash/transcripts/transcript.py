@@ -49,6 +49,11 @@ class Transcript(About):
         return self._format.name
 
     @property
+    def aside(self) -> str:
+        """The part that was asked for, once it was read; empty when it is the one that is read unasked."""
+        return "" if any(part.usual and part.name == self._part for part in self.parts) else self._part
+
+    @property
     def wire(self) -> str:
         """The wire whose JSON its messages are: what to give to `sash.fit`."""
         return self._format.wire

@@ -1,0 +1,129 @@
+"""Session files that hold several conversations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sash.cli.importing import Imported, ImportedAll
+from sash.cli.threads import ShownThreads
+from tests.cli.front_door import here
+from tests.cli.sessions import exchange, written
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Somebody with a list of nine runs."""
+    (tmp_path / "runs.json").write_text(json.dumps([run(number) for number in range(9)]), "utf-8")
+    return tmp_path
+
+
+def run(number: int) -> dict[str, object]:
+    """A run in which the user asks for its own number."""
+    asked = {"role": "user", "content": f"Run {number}, please"}
+    return {"messages": [asked, {"role": "assistant", "content": "Done."}] * (number + 1)}
+
+
+def imported(home: Path, *words: str) -> Imported:
+    """What was taken."""
+    return msgspec.json.decode(here("import", *words, "--json", home=home).out, type=Imported)
+
+
+def threads(home: Path) -> list[str]:
+    """The names of all threads, in order."""
+    told = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads)
+    return sorted(thread.name for thread in told.threads)
+
+
+def test_importing_one_of_several_tells_which_and_how_to_take_the_others(home: Path) -> None:
+    ran = here("import", "runs.json", home=home)
+    assert "2 messages added to the thread 'runs'" in ran.words
+    assert "one of 9 conversations in the file (part 0); --part takes another (1 2 ... 8), --all each" in ran.words
+    told = imported(home, "runs.json")
+    assert (told.part, told.parts) == ("0", 9)
+
+
+def test_a_file_with_one_conversation_tells_of_no_parts(home: Path) -> None:
+    written(home / "one.jsonl", exchange(1, "Hello"))
+    assert "conversation" not in here("import", "one.jsonl", home=home).out
+    told = imported(home, "one.jsonl")
+    assert (told.part, told.parts) == ("", 1)
+
+
+def test_each_part_has_a_thread_of_its_own_name(home: Path) -> None:
+    here("import", "runs.json", home=home)
+    assert imported(home, "runs.json", "--part", "2").thread == "runs-2"
+    assert imported(home, "runs.json", "--part", "2").known == 6
+    assert imported(home, "runs.json", "--part", "0").known == 2, "the same as unasked"
+    assert imported(home, "runs.json", "--part", "3", "--thread", "third").thread == "third"
+    assert threads(home) == ["runs", "runs-2", "third"]
+
+
+def test_a_name_that_another_conversation_has_is_refused_with_the_way_to_another(home: Path) -> None:
+    here("import", "runs.json", "--thread", "work", home=home)
+    ran = here("import", "runs.json", "--part", "2", "--thread", "work", home=home)
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is a thread 'work' already" in ran.err
+    assert "--thread" in ran.err
+
+
+def test_all_conversations_are_taken_and_nothing_twice(home: Path) -> None:
+    here("import", "runs.json", "--part", "2", home=home)
+    ran = here("import", "runs.json", "--all", home=home)
+    assert ran.code == 0
+    assert "9 threads in all" in ran.words
+    assert threads(home) == ["runs", *(f"runs-{number}" for number in range(1, 9))]
+    again = msgspec.json.decode(here("import", "runs.json", "--all", "--json", home=home).out, type=ImportedAll)
+    assert sum(told.added for told in again.imported) == 0
+    assert [told.known for told in again.imported] == [2 * number for number in range(1, 10)]
+
+
+def test_one_that_is_refused_keeps_none_of_the_others_out(home: Path) -> None:
+    written(home / "other.jsonl", exchange(1, "Something else"))
+    here("import", "other.jsonl", "--thread", "runs-4", home=home)
+    ran = here("import", "runs.json", "--all", "--json", home=home)
+    told = msgspec.json.decode(ran.out, type=ImportedAll)
+    assert ran.code == 1
+    assert [(each.thread, each.part) for each in told.refused] == [("runs-4", "4")]
+    assert len(told.imported) == 8
+    assert "not taken: there is a thread 'runs-4' already" in here("import", "runs.json", "--all", home=home).words
+
+
+def test_all_and_one_cannot_be_asked_for_at_once(home: Path) -> None:
+    ran = here("import", "runs.json", "--all", "--part", "1", home=home)
+    assert ran.code == 2
+    assert "--part one of them" in ran.err
+    assert not list(home.glob("**/*.db"))
+
+
+def test_a_part_that_is_not_there_makes_no_store(home: Path) -> None:
+    assert here("import", "runs.json", "--part", "9", home=home).code == 1
+    assert not list(home.glob("**/*.db"))
+    assert here("import", "runs.json", "--part", "8", home=home).code == 0
+    assert list(home.glob("**/*.db"))
+
+
+def test_a_branch_that_was_left_is_named_beside_its_session(home: Path) -> None:
+    """The user went back before the second request, and asked for something else."""
+    first, second = exchange(1, "Begin"), exchange(2, "Left")
+    second[0]["parentUuid"] = first[-1]["uuid"]
+    third = exchange(3, "Gone on with")
+    third[0]["parentUuid"] = first[-1]["uuid"]
+    written(home / "tree.jsonl", [*first, *second, *third])
+    ran = here("show", "tree.jsonl", "--part", "u2.0", home=home)
+    assert "one of 2 conversations in the file (part u2.0); --part reads another: u3.0" in ran.words
+    assert "Left" in ran.out
+    assert imported(home, "tree.jsonl").thread == "s1"
+    assert imported(home, "tree.jsonl", "--part", "u2.0").thread == "s1-u2.0"
+    assert imported(home, "tree.jsonl", "--part", "u3.0").thread == "s1"
+
+
+def test_agents_alone_in_a_file_are_told_apart(home: Path) -> None:
+    lines = [{**line, "isSidechain": True, "agentId": f"a{n}"} for n in (1, 2) for line in exchange(n, f"Agent {n}")]
+    written(home / "agents.jsonl", lines)
+    assert "one of 2 conversations in the file (part a1)" in here("show", "agents.jsonl", home=home).words
+    assert imported(home, "agents.jsonl").thread == "s1"
+    assert imported(home, "agents.jsonl", "--part", "a2").thread == "s1-a2"
