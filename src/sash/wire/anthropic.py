@@ -19,6 +19,7 @@ from sash.wire.rules import Rules
 
 NAME = "anthropic"
 MESSAGES = "messages"
+TAKES_TEXT = False
 SYSTEM = "system"
 
 RULES = Rules(

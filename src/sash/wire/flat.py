@@ -20,6 +20,7 @@ from sash.wire.rules import Rules
 
 NAME = "flat"
 MESSAGES = "prompt"
+TAKES_TEXT = True
 SYSTEM = ""
 RULES = Rules(joins_runs=True, tools=False, takes_anything=True)
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 
 from sash.errors import InvalidMessage
+from sash.wire.kinds import wrong_kind
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ def as_json(given: object) -> bytes:
             if not text.isascii():
                 text.decode()
         except UnicodeDecodeError as error:
-            raise InvalidMessage(f"not UTF-8 at byte {error.start}: {error.reason}; send UTF-8") from None
+            raise InvalidMessage(f"is not UTF-8 at byte {error.start}: {error.reason}; send UTF-8") from None
         return text
     return written(given)[0]
 
@@ -63,7 +64,7 @@ def written(given: object) -> tuple[bytes, bool]:
     except InvalidMessage:
         raise
     except RecursionError:
-        raise InvalidMessage("nested too deeply") from None
+        raise InvalidMessage("is nested too deeply") from None
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidMessage(f"has no JSON: {error}; send it as JSON text") from None
 
@@ -80,13 +81,13 @@ def decode(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw) -> tuple
     try:
         return decoder.decode(text), False
     except RecursionError:
-        raise InvalidMessage("nested too deeply") from None
+        raise InvalidMessage("is nested too deeply") from None
     except msgspec.ValidationError as error:
         raise _invalid(error, decoder.type) from None
     except msgspec.DecodeError as error:
         mended = mend_surrogates(bytes(text))
         if mended == bytes(text):
-            raise InvalidMessage(str(error)) from None
+            raise InvalidMessage(f"is no JSON: {error}") from None
         return decode(decoder, mended)[0], True
 
 
@@ -114,7 +115,7 @@ def items(text: bytes | msgspec.Raw) -> list[bytes]:
         for _ in range(ROOM):
             (nested,) = nested
     except RecursionError:
-        raise InvalidMessage("nested too deeply") from None
+        raise InvalidMessage("is nested too deeply") from None
     except (msgspec.DecodeError, ValueError):
         # Not one list: read as it is, that says what is wrong and where. Or one with lone surrogates.
         decode(_raw_items, text)
@@ -255,7 +256,7 @@ def _invalid(error: msgspec.ValidationError, kind: Any) -> InvalidMessage:
     known = _choices(kind, field) if problem.startswith("Invalid enum value") else []
     if known:
         problem = f"is {problem.removeprefix('Invalid enum value ')}; it takes {', '.join(map(repr, known))}"
-    return InvalidMessage(problem, field=field)
+    return InvalidMessage(wrong_kind(problem), field=field)
 
 
 def _choices(kind: Any, name: str) -> list[str]:

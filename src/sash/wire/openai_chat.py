@@ -19,6 +19,7 @@ from sash.wire.rules import Rules
 
 NAME = "openai-chat"
 MESSAGES = "messages"
+TAKES_TEXT = False
 SYSTEM = ""
 """The system prompt is a message among the others."""
 

@@ -19,6 +19,7 @@ from sash.wire.rules import Rules
 
 NAME = "openai-responses"
 MESSAGES = "input"
+TAKES_TEXT = True
 SYSTEM = "instructions"
 
 

@@ -38,7 +38,7 @@ def take_apart(given: object, wire: str) -> Body:
     spoken = wire_named(wire)
     source = spoken.as_json(given)
     if source[:64].lstrip()[:1] != b"{":
-        return Body(wire=wire, listed=_list(source), source=source)
+        return Body(wire=wire, listed=_list(source, spoken), source=source)
     fields, lone = json_text.fields_as_given(source)
     # A custom tool's call has an `input` of its own.
     if spoken.MESSAGES not in fields or fields.keys() >= {"call_id", "type"}:
@@ -48,7 +48,7 @@ def take_apart(given: object, wire: str) -> Body:
     kept = {name: json_text.mend_surrogates(bytes(value)) if lone else bytes(value) for name, value in fields.items()}
     return Body(
         wire=wire,
-        listed=_list(kept[spoken.MESSAGES] if not lone else bytes(fields[spoken.MESSAGES])),
+        listed=_list(kept[spoken.MESSAGES] if not lone else bytes(fields[spoken.MESSAGES]), spoken),
         system=_system(fields, spoken),
         tools=read_tools(kept.get("tools"), wire),
         fields=kept,
@@ -57,9 +57,9 @@ def take_apart(given: object, wire: str) -> Body:
     )
 
 
-def _list(given: bytes) -> bytes:
-    """The messages as a list: a lone string is the one thing that the user said."""
-    return json_text.list_of([given]) if given.lstrip()[:1] == b'"' else given
+def _list(given: bytes, wire: Wire) -> bytes:
+    """The messages as a list, where text alone may stand for one."""
+    return json_text.list_of([given]) if wire.TAKES_TEXT and given.lstrip()[:1] == b'"' else given
 
 
 def _system(fields: Mapping[str, msgspec.Raw], wire: Wire) -> Message | None:
@@ -112,7 +112,11 @@ def read_tools(given: object, wire: str) -> tuple[Tool, ...]:
         return ()
     read_tool = wire_named(wire).read_tool
     tools: list[Tool] = []
-    for place, item in enumerate(json_text.items(source)):
+    try:
+        items = json_text.items(source)
+    except InvalidMessage as error:
+        raise InvalidMessage(error.problem, field=f"tools{_after(error.field)}") from None
+    for place, item in enumerate(items):
         try:
             tools.append(read_tool(item))
         except InvalidMessage as error:
@@ -126,7 +130,9 @@ def read_list(listed: bytes, wire: str, *, first: int = 0) -> tuple[Message, ...
     try:
         items = json_text.items(listed)
     except InvalidMessage as error:
-        raise InvalidMessage(error.problem, field=f"{spoken.MESSAGES}{_after(error.field)}") from None
+        text = "text or " if spoken.TAKES_TEXT else ""
+        problem = error.problem.replace("must be ", f"must be {text}", 1)
+        raise InvalidMessage(problem, field=f"{spoken.MESSAGES}{_after(error.field)}") from None
     try:
         return tuple(spoken.read_messages(listed, items))
     except (msgspec.DecodeError, RecursionError, InvalidMessage):

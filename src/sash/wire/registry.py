@@ -19,6 +19,8 @@ class Wire(Protocol):
     NAME: str
     MESSAGES: str
     """The body's field that holds the messages."""
+    TAKES_TEXT: bool
+    """Whether that field may hold text in the place of a list: the one thing that the user said."""
     SYSTEM: str
     """The field that holds the system prompt, where it stands apart; else empty."""
     RULES: Rules

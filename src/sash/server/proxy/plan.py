@@ -72,10 +72,16 @@ def sketch_of(body: bytes) -> Sketch:
         return _sketch.decode(body)
     except (msgspec.DecodeError, RecursionError):
         # With a lone surrogate in it, or numbers that no machine can hold; or no JSON at all, which is said here.
-        text = json_text.as_json(body)
-        fields, _ = json_text.fields_as_given(text)
+        fields = _fields(body)
         known = {name: _value(bytes(fields[name])) for name in _DECIDING if name in fields}
         return Sketch(**known, **{name: fields[name] for name in _RAW if name in fields})
+
+
+def _fields(body: bytes) -> dict[str, msgspec.Raw]:
+    try:
+        return json_text.fields_as_given(json_text.as_json(body))[0]
+    except InvalidMessage as error:
+        raise InvalidMessage(f"the body {error.problem}", field=error.field) from None
 
 
 def _value(raw: bytes) -> Any:

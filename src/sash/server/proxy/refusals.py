@@ -8,6 +8,7 @@ import msgspec
 
 from sash.errors import BodyTooLarge, InvalidMessage, InvalidRequest, SashError, WindowOverflow
 from sash.server.proxy.headers import Raw
+from sash.wire import wire_named
 
 _ANTHROPIC_TYPES = {
     400: "invalid_request_error",
@@ -70,7 +71,15 @@ def refusal_of(error: SashError, wire: str) -> Refusal:
         case BodyTooLarge():
             return Refusal(413, str(error), code="request_too_large")
         case InvalidMessage():
-            return Refusal(400, str(error), code="invalid_value", param=error.field or None)
+            return Refusal(400, str(error), code="invalid_value", param=_place(error, wire) or None)
         case InvalidRequest():
             return Refusal(400, str(error), code="invalid_value")
     return Refusal(500, f"sash could not fit this request: {error}", code="internal_error")
+
+
+def _place(error: InvalidMessage, wire: str) -> str:
+    """Where in the body it stands: `messages[3].role`."""
+    if error.position is None:
+        return error.field
+    inside = f".{error.field}" if error.field and error.field[0] != "[" else error.field
+    return f"{wire_named(wire).MESSAGES}[{error.position}]{inside}"
