@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from sash.meant import meant
 from sash.version import __version__
 
 COMMANDS = {
@@ -81,11 +82,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was asked for; one that there is not is told with what may have been meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
+            near = meant(args[0], COMMANDS)
+            remedy = f" Did you mean {near!r}?" if near else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{remedy}", ctx)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

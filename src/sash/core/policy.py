@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -12,6 +11,7 @@ import msgspec
 from sash.core.budget import Allotment, Budget, budget_from, share_of, whole_number
 from sash.core.cost import ANTHROPIC, Prices
 from sash.errors import InvalidPolicy
+from sash.meant import meant
 
 Order = Literal["oldest", "priority"]
 Check = Literal["request", "turn"]
@@ -360,10 +360,8 @@ def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Poli
     fields: dict[str, object] = {name: getattr(base, name) for name in own} | dict(table)
     for name, value in fields.items():
         if name not in Policy.__struct_fields__:
-            close = get_close_matches(name, Policy.__struct_fields__, n=1)
-            remedy = (
-                f"; did you mean {close[0]!r}?" if close else f": its fields are {', '.join(Policy.__struct_fields__)}"
-            )
+            near = meant(name, Policy.__struct_fields__)
+            remedy = f"; did you mean {near!r}?" if near else f": its fields are {', '.join(Policy.__struct_fields__)}"
             raise InvalidPolicy(name, value, f"no value, for a policy has no such field{remedy}")
     if isinstance(budget := fields.get("budget"), Mapping):
         fields["budget"] = budget_from(budget)

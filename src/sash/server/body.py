@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from sash.server.fault import Fault
 from sash.server.packed import Unpackable, unpacked
+from sash.server.wrong import wrong
 
 LONGEST_KEY = 255
 
@@ -58,7 +59,7 @@ def decoded(raw: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        raise Fault("INVALID_ARGUMENT", str(error)) from None
+        raise wrong(error, kind, "the body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Fault("INVALID_ARGUMENT", f"the body is no JSON: {error}") from None
     except RecursionError:
@@ -70,4 +71,4 @@ def query_of(request: Request, kind: type[Any]) -> Any:
     try:
         return msgspec.convert(dict(request.query_params), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise Fault("INVALID_ARGUMENT", f"in the query: {error}") from None
+        raise wrong(error, kind, "the query") from None

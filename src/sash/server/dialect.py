@@ -43,6 +43,11 @@ def told_as(dialect: Dialect, fault: Fault) -> Response:
         extra = {"request-id": request}
     else:
         code = fault.details.get("code", fault.code.lower())
-        error = {"message": fault.message, "type": _OPENAI[fault.code], "param": None, "code": code}
+        error = {
+            "message": fault.message,
+            "type": _OPENAI[fault.code],
+            "param": fault.details.get("field"),
+            "code": code,
+        }
         body, extra = {"error": error}, {}
     return Response(msgspec.json.encode(body), fault.status, {**extra, **fault.headers}, "application/json")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sash.core.cost import Prices
 from sash.core.policy import ModelLimits, Policy, policy_from
 from sash.core.pressure import Marks
 from sash.errors import InvalidPolicy, InvalidSetting
+from sash.meant import meant
 from sash.settings.files import Written, open_to_all, project_file, read_file, user_file
 from sash.settings.kinds import checked, said, shown, without_password
 from sash.settings.table import SETTINGS, Setting, setting_named
@@ -186,10 +186,9 @@ def misspelled(environment: Mapping[str, str]) -> tuple[InvalidSetting, ...]:
     known = {setting.variable for setting in SETTINGS} | set(_BESIDE)
     found = []
     for name in sorted(environment):
-        if name.startswith("SASH_") and name not in known and environment[name]:
-            near = get_close_matches(name, known, n=1, cutoff=_NEAR)
-            if near:
-                found.append(InvalidSetting(name, where="", problem=f"is no setting; did you mean {near[0]!r}?"))
+        ours = name.startswith("SASH_") and name not in known and environment[name]
+        if ours and (near := meant(name, known, alike=_NEAR)):
+            found.append(InvalidSetting(name, where="", problem=f"is no setting; did you mean {near!r}?"))
     return tuple(found)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Literal, get_args
 
 import msgspec
 
 from sash.core.policy import Check, Order, Policy, Replacement
 from sash.errors import InvalidSetting
+from sash.meant import meant
 
 Kind = Literal["text", "number", "port", "decimal", "share", "switch", "choice", "names", "table"]
 Group = Literal["general", "pressure", "window", "server"]
@@ -209,7 +209,7 @@ def setting_named(name: str, *, where: str = "") -> Setting:
     """The setting of that name, however its words are joined."""
     setting = _BY_NAME.get(name.replace("-", "_"))
     if setting is None:
-        close = get_close_matches(name.replace("-", "_"), _BY_NAME, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else "`sash config` lists what can be set"
+        near = meant(name.replace("-", "_"), _BY_NAME)
+        remedy = f"did you mean {near!r}?" if near else "`sash config` lists what can be set"
         raise InvalidSetting(name, where=where, problem=f"is no setting; {remedy}")
     return setting
