@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sash import count_tokens
 from sash.cli.characters import columns_of
 from sash.cli.context import ShownContext
 from sash.cli.replay import Comparison
@@ -295,12 +296,45 @@ def test_every_command_tells_the_tokens_that_fit_sends(tmp_path: Path) -> None:
             pressure = here("pressure", torn, *options, "--json", home=tmp_path).json()
             assert msgspec.to_builtins(told.context.used) == pressure["used"] == sent
             assert told.context.ledger.used.value + told.context.around == told.context.used.value
-            assert (
-                told.context.ledger.row("history").used.value
-                == (here("show", torn, *options, "--json", home=tmp_path).json()["tokens"]["value"])
-            )
+            history = here("show", torn, *options, "--json", home=tmp_path).json()["tokens"]["value"]
+            assert told.context.ledger.row("history").used.value == history - told.context.unsent
             shown = here("context", torn, *options, home=tmp_path)
             assert ("repairs, framing" in shown.out) == bool(told.context.around)
+
+
+def test_what_repairs_leave_out_is_taken_off_history_and_told(tmp_path: Path) -> None:
+    answered = [line for number in (1, 2) for line in exchange(number, f"Request {number}", result="x " * 400)]
+    # A result without its call cannot be sent.
+    torn = written(tmp_path / "torn.jsonl", [*answered[:1], *answered[2:]])
+    told = msgspec.json.decode(here("context", torn, "--json", home=tmp_path).out, type=ShownContext).context
+    history = here("show", torn, "--json", home=tmp_path).json()["tokens"]["value"]
+    sent = here("fit", torn, "--json", home=tmp_path).json()
+    assert told.unsent > 100
+    assert told.around == 0
+    assert told.ledger.row("history").used.value == history - told.unsent == sent["after"]["value"]
+    assert told.ledger.used.value == told.used.value == sent["tokens"]["value"]
+    assert sent["before"]["value"] == history
+    shown = here("context", torn, home=tmp_path)
+    assert "-" not in "".join(line for line in shown.lines if " % " in line)
+    assert f"~{told.unsent} that history counts is not sent: repairs leave it out" in shown.words
+    assert f"~{told.unsent} of it is not sent" in here("show", torn, home=tmp_path).words
+
+
+def test_under_recent_every_command_tells_the_flat_prompt(tmp_path: Path) -> None:
+    session = long_session(tmp_path / "session.jsonl", turns=14)
+    recent = (session, "--policy", "recent")
+    prompt = here("fit", *recent, home=tmp_path).json()["prompt"]
+    assert "[Recent Turns]" in prompt
+    sent = here("fit", *recent, "--json", home=tmp_path).json()
+    told = msgspec.json.decode(here("context", *recent, "--json", home=tmp_path).out, type=ShownContext).context
+    assert msgspec.to_builtins(told.used) == sent["tokens"]
+    assert told.used == count_tokens(prompt, model="claude-sonnet-4-5")
+    assert (told.ledger.used, told.around) == (told.used, 0)
+    assert here("pressure", *recent, "--json", home=tmp_path).json()["used"] == sent["tokens"]
+    assert sent["after"]["value"] <= sent["before"]["value"]
+    assert "a flat prompt has no place for it" in here("context", *recent, home=tmp_path).words
+    chat = here("fit", *recent, "--wire", "openai-chat", home=tmp_path).json()
+    assert len(chat["messages"]) > 20
 
 
 def test_turns_and_messages_are_counted_alike_by_every_command(tmp_path: Path) -> None:

@@ -230,6 +230,14 @@ def test_the_ledger_takes_what_is_used_when_the_request_is_laid_out() -> None:
     assert sent.row("reserve").used == TokenCount(30)
 
 
+def test_what_is_not_sent_is_taken_off_history_first_and_never_below_nothing() -> None:
+    ledger = settle(tokens(system=10, history=60, reserve=30), asks(system=8, history=20), 100)
+    assert ledger.within(28) == ledger.within(90) == ledger
+    assert [ledger.within(15).row(name).used.value for name in ("system", "history", "reserve")] == [8, 7, 30]
+    assert [ledger.within(3).row(name).used.value for name in ("system", "history", "reserve")] == [3, 0, 30]
+    assert ledger.within(0).used == TokenCount(0)
+
+
 def test_a_count_below_zero_asks_for_nothing() -> None:
     assert settle(Budget(), {"history": TokenCount(-5)}, 100).given == 0
 

@@ -22,7 +22,7 @@ from sash.core.request import OURS
 from sash.core.tokens import TokenCount, short, total
 from sash.window import Context
 
-REPAIRS = "`sash fit --json` lists repairs"
+LISTED = "`sash fit --json` lists them"
 LARGEST = 5
 """So many of the largest results are named."""
 
@@ -169,6 +169,10 @@ def _print(it: Subject, told: ShownContext) -> None:
     marks = f"history slides above {short(now.high)}, down to {short(now.low)}"
     out.say()
     out.paragraph(f"{short(free)} free of {short(now.window)}; {marks}")
+    if now.unsent:
+        unsent = TokenCount(now.unsent, now.used.exact)
+        why = "a flat prompt has no place for it" if it.setup.policy.flat else f"repairs leave it out, {LISTED}"
+        out.paragraph(f"{unsent} that history counts is not sent: {why}")
     _print_history(out, told)
     if told.reported is not None:
         cached = 100 * told.reported.cached // max(1, told.reported.context)
@@ -218,7 +222,7 @@ def _print_sources(out: Screen, now: Context) -> None:
         rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(REMEDIES[row.source], "dim")])
     if now.around:
         tokens, share = TokenCount(now.around, now.used.exact), f"{100 * now.around / now.window:.1f} %"
-        rows.append([Cell(""), Cell("repairs, framing"), Cell(tokens.full), Cell(share), Cell(REPAIRS, "dim")])
+        rows.append([Cell(""), Cell("repairs, framing"), Cell(tokens.full), Cell(share), Cell(LISTED, "dim")])
     rows.append(
         [Cell(""), Cell("all that is sent", "bold"), Cell(now.used.full, "bold"),
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]

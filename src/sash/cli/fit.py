@@ -50,7 +50,9 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @subject_argument()
-@click.option("--wire", type=click.Choice(sorted(WIRES)), help="Whose JSON the request is; else the session's own.")
+@click.option(
+    "--wire", type=click.Choice(sorted(WIRES)), help="Whose JSON the request is; else the policy's or session's own."
+)
 @click.option("--as", "format_as", type=click.Choice(sorted(WRITERS)), help="Write a session file of this format.")
 @output_option
 @reading_options
@@ -73,7 +75,8 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
     with opened(subject, settings, reading) as it:
         if all(message.role == "system" for _, message in it.in_window()):
             raise click.ClickException(f"nothing was said in {it.name!r}: there is no request to make")
-        prepared = it.prepared(FORMATS[format_as].wire if format_as else wire or it.wire)
+        usual = "flat" if it.setup.policy.flat else it.wire
+        prepared = it.prepared(FORMATS[format_as].wire if format_as else wire or usual)
         lost: tuple[Repair, ...] = ()
         if output is not None or not as_json:
             with written_to(output) as into:

@@ -150,7 +150,8 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
     _heading(out, it, explained)
     print_pressure(out, context.pressure)
     slides = "since an undo it slides only when the window is full" if explained.suspended else "slides above"
-    out.paragraph(f"history {explained.tokens} of {short(explained.high)} ({slides})", "dim")
+    unsent = f"; {TokenCount(context.unsent, context.used.exact)} of it is not sent" if context.unsent else ""
+    out.paragraph(f"history {explained.tokens} of {short(explained.high)} ({slides}){unsent}", "dim")
     if not context.window_known:
         why = "nobody knows this model; --window states it" if it.model else "no model is named; -m names one"
         out.paragraph(f"a window of {short(context.window)} is a default: {why}", "dim")

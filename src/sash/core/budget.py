@@ -213,6 +213,22 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         """The line of one source."""
         return self.rows[SOURCES.index(source)]
 
+    def within(self, tokens: int) -> Ledger:
+        """
+        The same ledger, whose lines take no more than this together.
+
+        What is not sent of a history, since no provider would take it, is no part of any line: taken
+        off history first, of which it nearly always was.
+        """
+        over = max(0, self.used.value - tokens)
+        used: dict[SourceName, TokenCount] = {row.source: row.used for row in self.rows if row.source != "reserve"}
+        sources: tuple[SourceName, ...] = ("history", *used)
+        for source in sources:
+            less = min(over, used[source].value)
+            used[source] = TokenCount(used[source].value - less, used[source].exact)
+            over -= less
+        return self.laid_out(used)
+
     def laid_out(self, used: Mapping[SourceName, TokenCount]) -> Ledger:
         """The same ledger with what the sources take in the request as it is sent; those left out take nothing."""
         rows = [

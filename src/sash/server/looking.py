@@ -68,7 +68,9 @@ class ContextShape(Shape, frozen=True, kw_only=True):
     timeline: list[Moment]
     sources: list[SourceShape]
     around: int
-    """What repairs, and what stands around words of sash's own, add to the sources' tokens; or spare."""
+    """What repairs, and what stands around words of sash's own, add to the sources' tokens."""
+    unsent: int
+    """What history counts in the window and is not sent: left out by repairs, or without a place in a flat prompt."""
 
 
 class Frames(Shape, frozen=True, kw_only=True):
@@ -217,6 +219,7 @@ def _context(thread: Thread) -> ContextShape:
             if row.used.value or row.given
         ],
         around=known.around,
+        unsent=known.unsent,
     )
 
 

@@ -50,6 +50,10 @@ class Settled:
             whole[name] = whole.get(name, NO_TOKENS) + tokens
         return ledger.laid_out(whole)
 
+    def alone(self, history: TokenCount) -> Ledger:
+        """The ledger of a request in which nothing stands beside history."""
+        return self._lines[0].laid_out({"history": history})
+
 
 class _Head(msgspec.Struct, frozen=True):
     """What fixes the head of a request: while it is the same, only the tail grows."""
@@ -101,7 +105,7 @@ class Grown(Made, frozen=True, gc=False):
     def report(self) -> Report:
         """What was done to the history, and why."""
         cut = cut_sources(self.outgoing.setup.sources, self.settled.sources)
-        ledger = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told))
+        ledger = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told)).within(self.tokens.value)
         repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired()]
         return report_of(self.moment, repairs, self.so_far.handles(), ledger)
 
@@ -324,7 +328,8 @@ class Outgoing:
         ]
         by_frame = {short.handle for short in fold.frame.shortened}
         shortened = [handle for live in fold.window() for handle in shortened_of(live, by_frame)]
-        ledger = settled.laid_out(fold.total, {})
+        tokens = self.counter.text(prompt)
+        ledger = settled.alone(tokens)
         told = report_of(Moment.of(fold), repairs, shortened, ledger)
         report = msgspec.structs.replace(
             told,
@@ -332,7 +337,7 @@ class Outgoing:
             turns_out=(*told.turns_out, *(number for number in fold.turns if number not in turns)),
         )
         fields = {"prompt": msgspec.json.encode(prompt)}
-        made = Made(self.wire, fold, self.counter.text(prompt), len(fields["prompt"]))
+        made = Made(self.wire, fold, tokens, len(fields["prompt"]))
         return Prepared(made, lambda: fields, lambda: report)
 
 

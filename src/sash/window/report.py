@@ -91,10 +91,12 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
 
 def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str], ledger: Ledger) -> Report:
-    """What is to be said about a request."""
+    """What is to be said about a request; the ledger tells what of it takes how much as it is sent."""
     left = moment.evicted[: moment.gone]
     before = moment.calibrated(sum(turn.tokens for turn in left) + moment.whole_tokens)
-    after = moment.history
+    shown = moment.history
+    sent = ledger.row("history").used
+    after = shown if shown.value <= sent.value else sent
     return Report(
         frame=moment.frame,
         turns_in=moment.turns,
@@ -105,7 +107,7 @@ def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str
         before=before,
         after=after,
         ratio=1 - after.value / before.value if before.value else 0.0,
-        fits=after.value <= moment.limits.high,
+        fits=shown.value <= moment.limits.high,
         window=moment.limits.window,
         window_known=moment.limits.window_known,
     )

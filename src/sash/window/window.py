@@ -206,7 +206,7 @@ class Window:
         return self.explain(past=past, stored=stored).turns
 
     def context(self) -> Context:
-        """Where the tokens of the next request go, on the wire of the newest message."""
+        """Where the tokens of the next request go: on the wire of the newest message, or in a flat prompt."""
         fold = self.fold
         # Counted first: a window that comes from a store is read for it, and then knows its wire.
         messages = sum(1 for _ in fold.window())
@@ -226,12 +226,15 @@ class Window:
             messages=messages,
             ledger=ledger,
             around=used.value - ledger.used.value,
+            unsent=max(0, fold.total.value - ledger.row("history").used.value),
             pressure=pressure_of(used, fold.limits.window),
         )
 
     def _used(self) -> tuple[Ledger, TokenCount]:
         """Who has what of the next request, and what all of it takes as it is sent."""
         wire = self._spoken_on()
+        if wire and self.setup.policy.flat:
+            wire = "flat"
         try:
             sent = self.outgoing(wire).prepared(self.fold) if wire in WIRES else None
         except InvalidRequest:

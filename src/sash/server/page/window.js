@@ -32,6 +32,7 @@ export function windowPane(pane, { context, explained }) {
           make("td.num", {}, tokens(row.given)))),
         context.around ? make("tr", { hint: "what a provider needs beside what was said" },
           make("td", {}, "Repairs, framing"), make("td.num", {}, tokens(context.around)), make("td.num", {}, ""), make("td.num", {}, "")) : null)),
+    context.unsent ? make("p.faint", {}, `${tokens(context.unsent)} that history counts is not sent: a provider would not take it, or there is no place for it.`) : null,
     make("h2", {}, "Live tokens over time"),
     chart(context.timeline ?? [], explained),
     make("p.soft", {}, slides(explained)),
