@@ -158,6 +158,9 @@ WORDS = st.lists(
             "hm",
             "Let's",
             "ſummary",
+            "fİx",
+            "İ want",
+            "decİded",
             "is",
         ]
     ),

@@ -177,6 +177,9 @@ def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
 
 def mend_surrogates(text: bytes) -> bytes:
     r"""The text with each lone surrogate escape replaced by `\ufffd`, of the same length."""
+    if b"\\ud" not in text and b"\\uD" not in text:
+        # Seen at once, where going through all escapes of a long text takes a moment.
+        return text
     return _escape.sub(lambda match: b"\\ufffd" if len(match[0]) == 6 else match[0], text)
 
 
