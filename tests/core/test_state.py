@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from time import sleep
+
 import msgspec
 
 from sash.core.commands import pin
 from sash.core.fold import Fold
+from sash.core.kept import InWindow
+from sash.core.message import Message
 from sash.core.policy import Policy
 from sash.core.state import FoldState
 from tests.builders import CHARS4, Call, Script, fold_of, limits, lines, turns_of
@@ -35,6 +42,35 @@ def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
     twin.turns[3].named = "another"
     assert again.turns[3].title != "another"
     assert again.state() == fold_of(script).state()
+
+
+def test_turns_that_two_ask_for_at_once_are_read_once() -> None:
+    """As a cached property does from Python 3.12 on: with no lock of its own, both have seen that they are unknown."""
+    script = Script().user("one").assistant("1").user("two")
+    first = resumed(fold_of(script), script)
+    state, said = first.state(), script.messages()
+    asked, go_on, looked_up = Event(), Event(), 0
+
+    def lookup(places: Sequence[int]) -> list[Message]:
+        nonlocal looked_up
+        looked_up += bool(places)
+        asked.set()
+        assert go_on.wait(10)
+        return [said[place] for place in places]
+
+    fold = Fold.resumed(state, first.policy, first.limits, first.counter, lookup)
+    read = InWindow.__dict__["turns"].func
+    with ThreadPoolExecutor(3) as pool:
+        one = pool.submit(read, fold)
+        assert asked.wait(10)
+        other, twin = pool.submit(read, fold), pool.submit(fold.copy)
+        sleep(0.05)
+        go_on.set()
+        assert one.result() is other.result() is fold.turns
+        assert twin.result().turns is not fold.turns
+    assert looked_up == 1
+    assert list(twin.result().turns) == list(fold.turns) == [1, 2]
+    assert (fold.resting, twin.result().resting) == (None, None)
 
 
 def test_a_state_holds_no_words_of_what_is_still_live() -> None:

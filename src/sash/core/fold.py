@@ -168,11 +168,12 @@ class Fold(InWindow):
     def copy(self) -> Fold:
         """A fold that goes on by itself from here."""
         twin = Fold.__new__(Fold)
-        twin.__dict__.update(self.__dict__)
+        with self._reading:
+            twin.__dict__.update(self.__dict__)
         twin.placing, twin.left = self.placing.copy(), self.left.copy()
         twin.past, twin.system, twin.kept_apart = self.past.copy(), self.system[:], self.kept_apart.copy()
-        if self.resting is None:
-            twin.turns = {number: turn.copy() for number, turn in self.turns.items()}
+        if twin.resting is None:
+            twin.turns = {number: turn.copy() for number, turn in twin.turns.items()}
         twin.short = self.short.copy()
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
         twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
+from threading import RLock
 
 import msgspec
 
@@ -144,17 +145,23 @@ class InWindow:
         self.resting: Resting | None = None
         """The turns as they are kept, as long as nobody has needed them."""
         self._lookup: Lookup | None = None
+        self._reading = RLock()
 
     @cached_property
     def turns(self) -> dict[int, LiveTurn]:
         """Carried and live turns, in log order."""
-        resting = self.resting
-        assert resting is not None
-        assert self._lookup is not None
-        # Known before it rests no more: somebody else may ask in between.
-        turns = self.__dict__["turns"] = resting.turns(self._lookup)
-        self.resting = None
-        return turns
+        # From Python 3.12 on a cached property has no lock of its own; turns that were read twice would part.
+        with self._reading:
+            read: dict[int, LiveTurn] | None = self.__dict__.get("turns")
+            if read is not None:
+                return read
+            resting = self.resting
+            assert resting is not None
+            assert self._lookup is not None
+            # Known before it rests no more: somebody else may ask in between.
+            turns = self.__dict__["turns"] = resting.turns(self._lookup)
+            self.resting = None
+            return turns
 
     def rest(self, resting: Resting, lookup: Lookup) -> None:
         """Has these turns, and reads them when they are needed."""
