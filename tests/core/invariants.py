@@ -13,7 +13,7 @@ from sash.core.message import Message, Thinking
 from sash.core.request import OURS, assemble
 from sash.core.shorten import shorten
 from sash.core.shown import shown
-from sash.core.slide import LEAST_CHARS
+from sash.core.slide.current import LEAST_CHARS
 from sash.core.turn import Grouping
 from sash.wire import prepare, wire_named
 

@@ -13,7 +13,7 @@ from sash.core.message import Message, Opaque, Text, Thinking
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.shorter import EXPANDED
-from sash.core.slide import LEAST_CHARS, _level
+from sash.core.slide.current import LEAST_CHARS, _level
 from tests.builders import Call, Script, assistant, fold_of, grow, lines, numbers, result, turns_of, user, words
 from tests.core.test_fold import small
 

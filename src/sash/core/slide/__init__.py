@@ -1,0 +1,13 @@
+"""
+The planner: what leaves the window when it is too full, least loss first.
+
+`plan_slide` is a pure function of the last frame, the turns in the window and the limits.
+It climbs down a ladder and stops on the rung that reaches the low mark: shorten old
+results, evict whole turns, shorten and digest inside the current turn.
+"""
+
+from sash.core.slide.ladder import plan_slide, tokens_shown
+from sash.core.slide.plan import Slide
+from sash.core.slide.situation import Situation
+
+__all__ = ["Situation", "Slide", "plan_slide", "tokens_shown"]
