@@ -45,6 +45,7 @@ def pin(fold: Fold, turn: LiveTurn) -> Frame | None:
     fold.turns = dict(sorted([*fold.turns.items(), (turn.number, turn)]))
     before = fold.tokens
     fold.tokens += turn.tokens
+    fold.whole_tokens += turn.whole_tokens
     fold.body += turn.body
     fold.past.evicted = [gone for gone in fold.past.evicted if gone.number != turn.number]
     carried = tuple(sorted({*fold.frame.carried, turn.number}))

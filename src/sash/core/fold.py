@@ -85,10 +85,9 @@ class Fold(InWindow):
         self.tokens = 0
         """What history takes as it is shown."""
         self.exact = True
+        self.whole_tokens = 0
+        """What the turns take, as they came."""
         self.body = 0
-        self._beyond_added = 0
-        self._added_up: Frame | None = None
-        """The frame under which it is known what the turns take as they came, beyond what was added."""
         self.factor = 1.0
         """What the provider's reports say a counted token is worth."""
         self.beyond = 0.0
@@ -154,6 +153,7 @@ class Fold(InWindow):
         fold.rest(state.turns, lookup)
         fold.pinned = frozenset(state.pinned)
         fold.tokens, fold.exact, fold.body = state.tokens, state.exact, state.body
+        fold.whole_tokens = state.turns.whole_tokens
         fold.factor, fold.beyond = state.factor, state.beyond
         fold.suspended, fold.asked = state.suspended, state.asked
         fold._closed.extend(state.closed)
@@ -218,18 +218,6 @@ class Fold(InWindow):
             return TokenCount(self.tokens, self.exact)
         return TokenCount(corrected(self.tokens, self.factor, self.beyond), self.exact and self.factor == 1.0)
 
-    @property
-    def whole_tokens(self) -> int:
-        """What the turns take, as they came."""
-        resting = self.resting
-        if resting is not None:
-            return resting.whole_tokens
-        if self._added_up is not self.frame:
-            # Between two frames turns only grow, by what is added: they are added up once.
-            self._added_up = self.frame
-            self._beyond_added = sum(turn.whole_tokens for turn in self.turns.values()) - self._added
-        return self._beyond_added + self._added
-
     def window(self) -> Iterator[LiveMessage]:
         """All messages in the window, the system prompt first."""
         yield from self.system
@@ -269,7 +257,7 @@ class Fold(InWindow):
         if number == SYSTEM:
             self.system.append(live)
             return None
-        self._beyond_added += whole_tokens - size.tokens
+        self.whole_tokens += whole_tokens
         turn = self.turns.get(number)
         if turn is None:
             turn = self._started(placed, message)
@@ -429,6 +417,7 @@ class Fold(InWindow):
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
+            self.whole_tokens -= turn.whole_tokens
             self.left.add(DepartedTurn(turn, answered(turn, self._answers)))
             leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
@@ -555,11 +544,11 @@ class Fold(InWindow):
         for number, tokens in tokens_shown(self.frame, list(self.turns.values()), situation).items():
             self.turns[number].tokens = tokens
         self.tokens = sum(turn.tokens for turn in self.turns.values())
+        self.whole_tokens = sum(turn.whole_tokens for turn in self.turns.values())
         self.exact = all(live.size.exact for live in self.window())
         self._closed.clear()
         self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
         self._requests = self._added = 0
-        self._added_up = None
         self.factor, self.beyond = 1.0, 0.0
 
     def _count(self, message: Message) -> int:
