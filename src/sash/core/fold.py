@@ -8,7 +8,6 @@ the log is; a slide costs what is in the window.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -19,6 +18,7 @@ from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
 from sash.core.facts import Fact, Facts
 from sash.core.frame import START, Frame, Reason
+from sash.core.growth import Growth
 from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
@@ -42,8 +42,6 @@ from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
 from sash.core.turn import SYSTEM, Placed, Placing
 from sash.core.work import AnsweredTurns, answered
 
-RECENT = 5
-"""Closed turns whose mean size tells how large the next one may be."""
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
 
@@ -104,9 +102,8 @@ class Fold(InWindow):
         """What is in the window, in short."""
         self._answers: AnsweredTurns = {}
         """What is known of the results in the window."""
-        self._closed: deque[int] = deque(maxlen=RECENT)
-        self._requests = self._added = 0
-        """Request points so far, and the tokens that came with them: how fast the thread grows."""
+        self.growth = Growth()
+        """How fast the thread grows."""
         self._said_at: float | None = None
         self._due: tuple[Reason, int | None] | None = None
         """A slide that was asked for while calls were open."""
@@ -127,9 +124,9 @@ class Fold(InWindow):
             factor=self.factor,
             beyond=self.beyond,
             suspended=self.suspended,
-            closed=tuple(self._closed),
-            requests=self._requests,
-            added=self._added,
+            closed=tuple(self.growth.closed),
+            requests=self.growth.requests,
+            added=self.growth.added,
             asked=self.asked,
             said_at=self._said_at,
             due=self._due,
@@ -156,8 +153,7 @@ class Fold(InWindow):
         fold.whole_tokens = state.turns.whole_tokens
         fold.factor, fold.beyond = state.factor, state.beyond
         fold.suspended, fold.asked = state.suspended, state.asked
-        fold._closed.extend(state.closed)
-        fold._requests, fold._added = state.requests, state.added
+        fold.growth = Growth(state.closed, state.requests, state.added)
         fold._said_at, fold._due = state.said_at, state.due
         fold._standing = state.standing
         fold.kept_apart, fold.said, fold._recalled = Facts(state.facts), state.said, state.recalled
@@ -176,7 +172,7 @@ class Fold(InWindow):
             twin.turns = {number: turn.copy() for number, turn in twin.turns.items()}
         twin.short = self.short.copy()
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
-        twin._closed = self._closed.copy()  # noqa: SLF001  # its own kind
+        twin.growth = self.growth.copy()
         return twin
 
     @property
@@ -264,7 +260,7 @@ class Fold(InWindow):
         turn.add(live, whole_tokens)
         tokens = size.tokens
         self.tokens += tokens
-        self._added += tokens
+        self.growth.added += tokens
         self.body += size.body
         if placed.starts:
             self._heard(message, position, number)
@@ -274,7 +270,7 @@ class Fold(InWindow):
         if not placed.request_point:
             # Nothing is sent here; only a policy that looks when a turn closes may slide.
             return self._closes(message) if self.policy.check == "turn" and not held else None
-        self._requests += 1
+        self.growth.requests += 1
         frame = None
         pause = at - before if at is not None and before is not None else 0.0
         if not held:
@@ -301,7 +297,7 @@ class Fold(InWindow):
     @property
     def usual_turn(self) -> float:
         """What a turn has taken lately, as the marks count; 0 where none has closed yet."""
-        return sum(self._closed) / len(self._closed) * self.factor if self._closed else 0.0
+        return self.growth.usual_turn * self.factor
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
@@ -328,7 +324,7 @@ class Fold(InWindow):
         if not self.turns:
             return None
         if low is None and self.policy.adaptive:
-            share = best_keep_share(self.policy.prices, self._added / max(1, self._requests), self.limits.high)
+            share = best_keep_share(self.policy.prices, self.growth.per_request, self.limits.high)
             low = int(share * self.limits.high)
         limits = self.limits
         if reason in ("window", "overflow") and low is not None:
@@ -546,9 +542,7 @@ class Fold(InWindow):
         self.tokens = sum(turn.tokens for turn in self.turns.values())
         self.whole_tokens = sum(turn.whole_tokens for turn in self.turns.values())
         self.exact = all(live.size.exact for live in self.window())
-        self._closed.clear()
-        self._closed.extend(turn.entered_tokens for turn in list(self.turns.values())[:-1])
-        self._requests = self._added = 0
+        self.growth = Growth(turn.entered_tokens for turn in list(self.turns.values())[:-1])
         self.factor, self.beyond = 1.0, 0.0
 
     def _count(self, message: Message) -> int:
@@ -557,7 +551,7 @@ class Fold(InWindow):
     def _started(self, placed: Placed, message: Message) -> LiveTurn:
         """A turn that begins with this message."""
         if self.turns:
-            self._closed.append(next(reversed(self.turns.values())).entered_tokens)
+            self.growth.closed.append(next(reversed(self.turns.values())).entered_tokens)
         turn = self.turns[placed.turn] = LiveTurn(placed.turn, message if placed.starts else "", [], [])
         return turn
 
