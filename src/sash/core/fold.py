@@ -27,7 +27,7 @@ from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.recall import Memory, Recalled, Remembered
-from sash.core.recalling import recalled_for
+from sash.core.recalling import Input, Recalling
 from sash.core.recorded import recorded
 from sash.core.recount import recount, recounted
 from sash.core.shorten import weight
@@ -74,11 +74,8 @@ class Fold(InWindow):
         """Messages so far: other events may stand between them."""
         self.memory: Memory | None = None
         """Where to look for what left, so that it can be recalled; None: nothing is."""
-        self._input: tuple[Message, int, int] | None = None
-        """What the user said last, its position and its number, where something may be recalled for it."""
-        self._recalled: Recalled | None = None
-        self._final = False
-        """What is recalled was settled, because what it was found in is changing."""
+        self.recalling = Recalling()
+        """What of it is recalled for what the user said last."""
         self.pinned: frozenset[int] = frozenset()
         self.tokens = 0
         """What history takes as it is shown."""
@@ -110,6 +107,7 @@ class Fold(InWindow):
 
     def state(self, *, digest: bool = True) -> FoldState:
         """What must survive a restart; the digest may be left out where it is kept already."""
+        heard = self.recalling.heard
         return FoldState(
             frame=self.frame,
             placing=self.placing.copy(),
@@ -133,9 +131,9 @@ class Fold(InWindow):
             standing=self.standing,
             facts=tuple(self.facts),
             said=self.said,
-            input=None if self._input is None else self._input[1:],
+            input=None if heard is None else (heard.position, heard.number),
             # What is not settled is found again.
-            recalled=self._recalled if self._final else None,
+            recalled=self.recalling.settled,
         )
 
     @classmethod
@@ -156,9 +154,9 @@ class Fold(InWindow):
         fold.growth = Growth(state.closed, state.requests, state.added)
         fold._said_at, fold._due = state.said_at, state.due
         fold._standing = state.standing
-        fold.kept_apart, fold.said, fold._recalled = Facts(state.facts), state.said, state.recalled
-        fold._final = state.recalled is not None
-        fold._input = None if state.input is None else (lookup(state.input[:1])[0], *state.input)
+        fold.kept_apart, fold.said = Facts(state.facts), state.said
+        heard = None if state.input is None else Input(lookup(state.input[:1])[0], *state.input)
+        fold.recalling = Recalling(heard, state.recalled)
         return fold
 
     def copy(self) -> Fold:
@@ -172,7 +170,7 @@ class Fold(InWindow):
             twin.turns = {number: turn.copy() for number, turn in twin.turns.items()}
         twin.short = self.short.copy()
         twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
-        twin.growth = self.growth.copy()
+        twin.growth, twin.recalling = self.growth.copy(), self.recalling.copy()
         return twin
 
     @property
@@ -284,9 +282,8 @@ class Fold(InWindow):
 
     def _heard(self, message: Message, position: int, turn: int) -> None:
         """The user spoke: what was recalled for their last words leaves, and what they want from here on is kept."""
-        self._input, self._recalled, self._final = None, None, False
-        if self.policy.recall_tokens and not message.closed():
-            self._input = (message, position, self.said - 1)
+        recallable = self.policy.recall_tokens and not message.closed()
+        self.recalling = Recalling(Input(message, position, self.said - 1) if recallable else None)
         self.kept_apart.hear(message, seq=position + 1, turn=turn)
 
     def _closes(self, message: Message) -> Frame | None:
@@ -390,17 +387,15 @@ class Fold(InWindow):
     @property
     def recalls(self) -> bool:
         """Whether something may stand beside the newest input that was said before."""
-        return self._recalled is not None or (self._input is not None and self.memory is not None)
+        return self.recalling.may_find(self.memory)
 
     def recalled(self) -> Recalled | None:
         """What bears on the newest input of all that had left when it came: the same as long as its turn lasts."""
-        if self._recalled is None and self._input is not None and self.memory is not None:
-            self._recalled = recalled_for(self, *self._input, self.memory)
-        return self._recalled
+        return self.recalling.found(self)
 
     def settle(self) -> None:
         """What is recalled for an input never depends on what leaves, or changes, after it."""
-        self._final = self.recalled() is not None
+        self.recalling.settle(self)
 
     def remember(self, fact: Fact) -> None:
         """One more fact: it stands with the input until the next frame takes it in."""
@@ -464,7 +459,7 @@ class Fold(InWindow):
     def _stand(self, frame: Frame) -> None:
         """The frame is in force, with the newest summary of turns that have all left by then."""
         found = self.standing_summary(frame.boundary)
-        if self._input is not None and self._input[1] < frame.at - 1:
+        if (heard := self.recalling.heard) is not None and heard.position < frame.at - 1:
             self.settle()
         self._standing = None
         self.kept_apart.bound()
