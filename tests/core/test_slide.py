@@ -9,10 +9,11 @@ import pytest
 
 from sash.core.frame import DigestedSteps, Shortened
 from sash.core.live import LiveMessage
-from sash.core.message import Message, Opaque, Text, Thinking
+from sash.core.message import Block, Message, Opaque, Text, Thinking
 from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.shorter import EXPANDED
+from sash.core.shown import ShortForms
 from sash.core.slide.current import LEAST_CHARS, _level
 from tests.builders import Call, Script, assistant, fold_of, grow, lines, numbers, result, turns_of, user, words
 from tests.core.test_fold import small
@@ -45,13 +46,13 @@ def test_what_leaves_with_its_turn_is_not_shortened_first() -> None:
     )
     fold, measured = fold_of(said[:-3], policy), set[int]()
     assert fold.frame.number == 0
-    measure = fold._measure
 
-    def watched(live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
-        measured.add(live.position)
-        return measure(live, block, keep)
+    class Watched(ShortForms):
+        def __call__(self, live: LiveMessage, place: int, keep: int) -> Block:
+            measured.add(live.position)
+            return super().__call__(live, place, keep)
 
-    fold._measure = watched  # type: ignore[method-assign]  # to see what was looked at
+    fold.short = Watched()
     grow(fold, said[-3:])
     assert fold.past.evicted[0].number == 1
     assert measured >= {short.message for short in fold.frame.shortened} == {8, 11, 14}

@@ -25,20 +25,18 @@ from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.past import Evicted, Past
 from sash.core.policy import Limits, Policy
-from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.recall import Memory, Recalled, Remembered
 from sash.core.recalling import Input, Recalling
 from sash.core.recorded import recorded
-from sash.core.recount import recount, recounted
-from sash.core.shorten import weight
+from sash.core.recount import recount
 from sash.core.shown import ShortForms
 from sash.core.size import Size
-from sash.core.slide import Situation, Slide, plan_slide, tokens_shown
+from sash.core.slide import Slide, plan_slide, situation_of
 from sash.core.standing import Standing, standing_of
 from sash.core.state import FoldState
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
-from sash.core.trigger import high_mark, reason_to_slide, too_many_bytes
+from sash.core.trigger import high_mark, reason_to_slide
 from sash.core.turn import SYSTEM, Placed, Placing
 from sash.core.work import AnsweredTurns, answered
 
@@ -97,7 +95,7 @@ class Fold(InWindow):
         """What history took at the newest request point: what a provider's report speaks of."""
         self.short = ShortForms()
         """What is in the window, in short."""
-        self._answers: AnsweredTurns = {}
+        self.answers: AnsweredTurns = {}
         """What is known of the results in the window."""
         self.growth = Growth()
         """How fast the thread grows."""
@@ -169,7 +167,7 @@ class Fold(InWindow):
         if twin.resting is None:
             twin.turns = {number: turn.copy() for number, turn in twin.turns.items()}
         twin.short = self.short.copy()
-        twin._answers = self._answers.copy()  # noqa: SLF001  # its own kind
+        twin.answers = self.answers.copy()
         twin.growth, twin.recalling = self.growth.copy(), self.recalling.copy()
         return twin
 
@@ -330,28 +328,8 @@ class Fold(InWindow):
         elif low == EVERYTHING and (reason == "undo" or self.suspended):
             # What came back stays above the high mark until the window itself forces a slide.
             limits = msgspec.structs.replace(limits, high=max(limits.high, limits.hard - limits.fixed))
-        return plan_slide(self.frame, list(self.turns.values()), self._situation(limits, low), reason=reason)
-
-    def _situation(self, limits: Limits, low: int | None) -> Situation:
-        turns = list(self.turns.values())
-        scores: dict[int, int] = {}
-        if self.policy.order == "priority" or self.policy.carry_tokens:
-            signals = SEED if self.policy.order == "priority" else SIGNALS
-            scored = scores_of(turns, self.placing.length, len(self.system), signals)
-            scores = {number: score.value for number, score in scored.items()}
-        return Situation(
-            limits=limits,
-            policy=self.policy,
-            measure=self._measure,
-            count=self._count,
-            at=self.placing.length,
-            pinned=self.pinned,
-            superseded=superseded(turns, self._answers) if self.limits.shorten_over else frozenset(),
-            scores=scores,
-            factor=self.factor,
-            low=low,
-            body_over=too_many_bytes(self),
-        )
+        situation = situation_of(self, limits, low=low)
+        return plan_slide(self.frame, list(self.turns.values()), situation, reason=reason)
 
     @property
     def standing(self) -> Standing:
@@ -409,14 +387,14 @@ class Fold(InWindow):
         for number in slide.evicted:
             turn = self.turns.pop(number)
             self.whole_tokens -= turn.whole_tokens
-            self.left.add(DepartedTurn(turn, answered(turn, self._answers)))
+            self.left.add(DepartedTurn(turn, answered(turn, self.answers)))
             leaving += [(number, live) for live in turn.messages()]
             first = turn.first().position
             gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
             self.past.evicted.append(gone)
         for digested in slide.frame.digested:
             turn = self.turns[digested.turn]
-            self.left.add(departed_steps(turn, digested.steps, answered(turn, self._answers)))
+            self.left.add(departed_steps(turn, digested.steps, answered(turn, self.answers)))
             leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
             turn.digested = digested.steps
         if self.memory is not None:
@@ -437,7 +415,7 @@ class Fold(InWindow):
     def _forget(self) -> None:
         """What is known of messages that have left is not needed any more."""
         here = {live.position for turn in self.turns.values() for live in turn.messages()}
-        self._answers = {number: known for number, known in self._answers.items() if number in self.turns}
+        self.answers = {number: known for number, known in self.answers.items() if number in self.turns}
         self.short = self.short.of(here)
 
     def _remember_shortened(self, before: Frame) -> None:
@@ -521,27 +499,11 @@ class Fold(InWindow):
         What has left stays out; what no longer fits leaves at the slide that is to follow.
         """
         self.settle()
-        recounted = (counter.id, counter.version) != (self.counter.id, self.counter.version)
+        another = (counter.id, counter.version) != (self.counter.id, self.counter.version)
         self.policy, self.limits, self.counter = policy, limits, counter
         self._standing = None
-        if recounted:
-            self._recount()
-
-    def _recount(self) -> None:
-        self.system = [recounted(live, self.counter) for live in self.system]
-        for turn in self.turns.values():
-            recount(turn, self.counter)
-        situation = self._situation(self.limits, None)
-        for number, tokens in tokens_shown(self.frame, list(self.turns.values()), situation).items():
-            self.turns[number].tokens = tokens
-        self.tokens = sum(turn.tokens for turn in self.turns.values())
-        self.whole_tokens = sum(turn.whole_tokens for turn in self.turns.values())
-        self.exact = all(live.size.exact for live in self.window())
-        self.growth = Growth(turn.entered_tokens for turn in list(self.turns.values())[:-1])
-        self.factor, self.beyond = 1.0, 0.0
-
-    def _count(self, message: Message) -> int:
-        return self.counter.message(message).value
+        if another:
+            recount(self)
 
     def _started(self, placed: Placed, message: Message) -> LiveTurn:
         """A turn that begins with this message."""
@@ -558,7 +520,3 @@ class Fold(InWindow):
     def over_high(self) -> bool:
         """Whether history is above its high mark."""
         return self.taken > self.limits.high
-
-    def _measure(self, live: LiveMessage, block: int, keep: int) -> tuple[int, int]:
-        short = self.short(live, block, keep)
-        return self.counter.block(short).value, weight(short)

@@ -8,6 +8,6 @@ results, evict whole turns, shorten and digest inside the current turn.
 
 from sash.core.slide.ladder import plan_slide, tokens_shown
 from sash.core.slide.plan import Slide
-from sash.core.slide.situation import Situation
+from sash.core.slide.situation import Situation, situation_of
 
-__all__ = ["Situation", "Slide", "plan_slide", "tokens_shown"]
+__all__ = ["Situation", "Slide", "plan_slide", "situation_of", "tokens_shown"]
