@@ -9,7 +9,7 @@ from time import sleep
 
 import msgspec
 
-from sash.core.commands import pin
+from sash.core.commands import pin, reframe
 from sash.core.fold import Fold
 from sash.core.kept import InWindow
 from sash.core.message import Message
@@ -82,7 +82,7 @@ def test_the_number_of_a_frame_is_never_given_again() -> None:
     policy = Policy(history_tokens=1_000)
     fold = fold_of(turns_of(100, 100), policy)
     fold.number_from(7)
-    assert fold.reframe("undo").number == 8
+    assert reframe(fold, "undo").number == 8
     fold.number_from(3)
-    assert fold.reframe("undo").number == 9
-    assert Fold(policy, limits(policy), CHARS4).reframe("rewind", number=4).number == 4
+    assert reframe(fold, "undo").number == 9
+    assert reframe(Fold(policy, limits(policy), CHARS4), "rewind", number=4).number == 4

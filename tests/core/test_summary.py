@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.commands import compact
+from sash.core.commands import compact, reframe
 from sash.core.explain import explain
 from sash.core.fold import Fold
 from sash.core.policy import Policy
@@ -80,7 +80,7 @@ def test_the_users_command_takes_a_summary_that_waits_and_makes_a_frame_for_it()
     assert (frame.summary, frame.reason) == (50, "compact")
     assert compact(fold) is None
     fold.offer(summary(60, fold.frame.boundary, by="user", parent=50))
-    assert fold.reframe("summary").summary == 60
+    assert reframe(fold, "summary").summary == 60
 
 
 def test_what_was_made_from_an_old_revision_is_left_out() -> None:
@@ -145,7 +145,7 @@ def test_a_flat_prompt_shows_the_summary() -> None:
     policy = Policy.recent(turns=2)
     fold = fold_of(Script().turn().turn().turn().turn(), policy)
     fold.offer(summary(50, fold.frame.boundary))
-    fold.reframe("summary")
+    reframe(fold, "summary")
     text, _ = flat_prompt(fold, policy)
     assert text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
 

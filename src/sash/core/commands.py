@@ -1,4 +1,4 @@
-"""What commands do to a fold: slide now, keep a turn from leaving, let it leave again, take a fact back."""
+"""What commands do to a fold: slide now, keep a turn or let it leave again, take a fact back, frame it anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 import msgspec
 
 from sash.core.facts import Fact
-from sash.core.fold import Fold
+from sash.core.fold import EVERYTHING, Fold
 from sash.core.frame import Frame, Reason
 from sash.core.live import LiveTurn
 from sash.core.slide import Slide
@@ -19,7 +19,7 @@ def compact(fold: Fold, reason: Reason = "compact") -> Frame | None:
     frame = fold.slide(reason, low=compact_mark(fold))
     if frame is None and fold.standing_summary(fold.frame.boundary) != fold.summary:
         # A summary that waits is reason enough, where it is the user's own command.
-        return fold.reframe(reason)
+        return reframe(fold, reason)
     return frame
 
 
@@ -50,7 +50,7 @@ def pin(fold: Fold, turn: LiveTurn) -> Frame | None:
     fold.past.evicted = [gone for gone in fold.past.evicted if gone.number != turn.number]
     carried = tuple(sorted({*fold.frame.carried, turn.number}))
     fold.frame = msgspec.structs.replace(fold.frame, carried=carried)
-    return fold.reframe("pin", before=before)
+    return reframe(fold, "pin", before=before)
 
 
 def forget(fold: Fold, facts: Collection[Fact], *, seq: int) -> Frame | None:
@@ -59,7 +59,7 @@ def forget(fold: Fold, facts: Collection[Fact], *, seq: int) -> Frame | None:
     told = "\n".join([standing.facts, standing.digest, *standing.steps.values()])
     fold.kept_apart.forget(facts, seq=seq)
     # They are told on one line each, however they were written.
-    return fold.reframe("forget") if any(" ".join(fact.text.split()) in told for fact in facts) else None
+    return reframe(fold, "forget") if any(" ".join(fact.text.split()) in told for fact in facts) else None
 
 
 def unpin(fold: Fold, number: int) -> Frame | None:
@@ -70,7 +70,7 @@ def unpin(fold: Fold, number: int) -> Frame | None:
     turn = fold.turns[number]
     positions = {live.position for live in turn.messages()}
     frame = msgspec.structs.replace(
-        fold.reframed("unpin", fold.frame.number + 1),
+        reframed(fold, "unpin"),
         carried=tuple(kept for kept in fold.frame.carried if kept != number),
         shortened=tuple(short for short in fold.frame.shortened if short.message not in positions),
         digested=tuple(steps for steps in fold.frame.digested if steps.turn != number),
@@ -79,3 +79,47 @@ def unpin(fold: Fold, number: int) -> Frame | None:
     tokens = {kept: turn.tokens for kept, turn in fold.turns.items() if kept != number}
     bodies = {kept: turn.body for kept, turn in fold.turns.items() if kept != number}
     return fold.make(Slide(frame=frame, evicted=(number,), tokens=tokens, bodies=bodies))
+
+
+def reframe(
+    fold: Fold,
+    reason: Reason,
+    *,
+    number: int | None = None,
+    rewound: tuple[tuple[int, int], ...] | None = None,
+    before: int = 0,
+) -> Frame:
+    """
+    A new frame for a head that a command has changed, under the next number or a given one.
+
+    What was signed was bound to the head that is gone, so it goes without its thinking. `before` is what history
+    took before the command, where nothing here knows that any more.
+    """
+    if number is not None:
+        fold.frame = msgspec.structs.replace(fold.frame, number=number - 1)
+    if rewound is not None:
+        fold.frame = msgspec.structs.replace(fold.frame, rewound=rewound)
+    if fold.placing.calls_open:
+        fold.due = fold.due or (reason, EVERYTHING)
+    elif (planned := fold.plan(reason, low=EVERYTHING)) is not None:
+        if before:
+            frame = msgspec.structs.replace(planned.frame, tokens_before=before)
+            planned = msgspec.structs.replace(planned, frame=frame)
+        return fold.make(planned)
+    frame = reframed(fold, reason)
+    fold.stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
+    return fold.frame
+
+
+def reframed(fold: Fold, reason: Reason) -> Frame:
+    """The frame in force under the next number, for a reason of its own."""
+    return msgspec.structs.replace(
+        fold.frame,
+        number=fold.frame.number + 1,
+        parent=fold.frame.number,
+        at=len(fold),
+        reason=reason,
+        tokens_before=fold.tokens,
+        tokens=fold.tokens,
+        fits=fold.tokens <= int(fold.limits.high / fold.factor),
+    )

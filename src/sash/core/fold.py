@@ -100,7 +100,7 @@ class Fold(InWindow):
         self.growth = Growth()
         """How fast the thread grows."""
         self._said_at: float | None = None
-        self._due: tuple[Reason, int | None] | None = None
+        self.due: tuple[Reason, int | None] | None = None
         """A slide that was asked for while calls were open."""
 
     def state(self, *, digest: bool = True) -> FoldState:
@@ -125,7 +125,7 @@ class Fold(InWindow):
             added=self.growth.added,
             asked=self.asked,
             said_at=self._said_at,
-            due=self._due,
+            due=self.due,
             standing=self.standing,
             facts=tuple(self.facts),
             said=self.said,
@@ -150,7 +150,7 @@ class Fold(InWindow):
         fold.factor, fold.beyond = state.factor, state.beyond
         fold.suspended, fold.asked = state.suspended, state.asked
         fold.growth = Growth(state.closed, state.requests, state.added)
-        fold._said_at, fold._due = state.said_at, state.due
+        fold._said_at, fold.due = state.said_at, state.due
         fold._standing = state.standing
         fold.kept_apart, fold.said = Facts(state.facts), state.said
         heard = None if state.input is None else Input(lookup(state.input[:1])[0], *state.input)
@@ -262,7 +262,7 @@ class Fold(InWindow):
             self._heard(message, position, number)
         before, self._said_at = self._said_at, at
         if held:
-            self._due = None
+            self.due = None
         if not placed.request_point:
             # Nothing is sent here; only a policy that looks when a turn closes may slide.
             return self._closes(message) if self.policy.check == "turn" and not held else None
@@ -270,8 +270,8 @@ class Fold(InWindow):
         frame = None
         pause = at - before if at is not None and before is not None else 0.0
         if not held:
-            if self._due is not None:
-                (command, low), self._due = self._due, None
+            if self.due is not None:
+                (command, low), self.due = self.due, None
                 frame = self.slide(command, low=low)
             elif (reason := reason_to_slide(self, placed, pause=pause)) is not None:
                 frame = self.slide(reason)
@@ -298,7 +298,7 @@ class Fold(InWindow):
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
         if self.placing.calls_open:
             # A step whose results are not there yet can neither leave nor change: the slide comes right after it.
-            self._due = (reason, low)
+            self.due = (reason, low)
             return None
         planned = self.plan(reason, low=low)
         if planned is None or (reason in _CAN_WAIT and not self._worth_it(planned)):
@@ -382,7 +382,7 @@ class Fold(InWindow):
     def make(self, slide: Slide) -> Frame:
         """Makes a planned slide."""
         before = self.frame
-        self._stand(slide.frame)
+        self.stand(slide.frame)
         leaving: list[tuple[int, LiveMessage]] = []
         for number in slide.evicted:
             turn = self.turns.pop(number)
@@ -434,7 +434,7 @@ class Fold(InWindow):
         if number > self.frame.number:
             self.frame = msgspec.structs.replace(self.frame, number=number)
 
-    def _stand(self, frame: Frame) -> None:
+    def stand(self, frame: Frame) -> None:
         """The frame is in force, with the newest summary of turns that have all left by then."""
         found = self.standing_summary(frame.boundary)
         if (heard := self.recalling.heard) is not None and heard.position < frame.at - 1:
@@ -449,48 +449,6 @@ class Fold(InWindow):
     def standing_summary(self, boundary: int) -> Summary | None:
         """A flat prompt has its summary beside its recent turns, whether or not those have left (seed 004)."""
         return newest_within(self.summaries, None if self.policy.flat else boundary)
-
-    def reframe(
-        self,
-        reason: Reason,
-        *,
-        number: int | None = None,
-        rewound: tuple[tuple[int, int], ...] | None = None,
-        before: int = 0,
-    ) -> Frame:
-        """
-        A new frame for a head that a command has changed, under the next number or a given one.
-
-        What was signed was bound to the head that is gone, so it goes without its thinking. `before` is what history
-        took before the command, where nothing here knows that any more.
-        """
-        if number is not None:
-            self.frame = msgspec.structs.replace(self.frame, number=number - 1)
-        if rewound is not None:
-            self.frame = msgspec.structs.replace(self.frame, rewound=rewound)
-        if self.placing.calls_open:
-            self._due = self._due or (reason, EVERYTHING)
-        elif (planned := self.plan(reason, low=EVERYTHING)) is not None:
-            if before:
-                frame = msgspec.structs.replace(planned.frame, tokens_before=before)
-                planned = msgspec.structs.replace(planned, frame=frame)
-            return self.make(planned)
-        frame = self.reframed(reason, self.frame.number + 1)
-        self._stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
-        return self.frame
-
-    def reframed(self, reason: Reason, number: int) -> Frame:
-        """The frame in force under another number, for a reason of its own."""
-        return msgspec.structs.replace(
-            self.frame,
-            number=number,
-            parent=number - 1,
-            at=self.placing.length,
-            reason=reason,
-            tokens_before=self.tokens,
-            tokens=self.tokens,
-            fits=self.tokens <= int(self.limits.high / self.factor),
-        )
 
     def configure(self, policy: Policy, limits: Limits, counter: Counter) -> None:
         """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sash.core.calibration import Calibration, Report, observe, refused
-from sash.core.commands import compact, forget, pin, unpin
+from sash.core.commands import compact, forget, pin, reframe, unpin
 from sash.core.event import Event
 from sash.core.facts import Fact
 from sash.core.fold import Fold
@@ -108,11 +108,11 @@ class Replay:
                 return self._refused(act_of(event, Overflowed), held=undone or edits.out(event.seq))
             case "undo":
                 undo = act_of(event, Undone)
-                frame = fold.reframe("undo", number=undo.frame, rewound=gaps, before=undo.before)
+                frame = reframe(fold, "undo", number=undo.frame, rewound=gaps, before=undo.before)
                 fold.suspended = True
                 return frame
             case "redact":
-                return fold.reframe("redact", number=act_of(event, Redacted).frame, rewound=gaps)
+                return reframe(fold, "redact", number=act_of(event, Redacted).frame, rewound=gaps)
             case "summary":
                 return None if undone else self._summarized(event)
             case _ if undone:
@@ -121,7 +121,7 @@ class Replay:
             case "rewind":
                 act = act_of(event, Rewound)
                 fold.placing.taken = act.taken
-                return fold.reframe("rewind", number=act.frame, rewound=gaps, before=act.before)
+                return reframe(fold, "rewind", number=act.frame, rewound=gaps, before=act.before)
             case "compact":
                 return compact(fold, act_of(event, Compacted).reason)
             case "pin":
@@ -154,7 +154,7 @@ class Replay:
             # Its words were redacted.
             return None
         fold.offer(summary)
-        return fold.reframe("summary") if summary.by == "user" else None
+        return reframe(fold, "summary") if summary.by == "user" else None
 
     def turn(self, number: int) -> LiveTurn:
         """A turn of the window, or one that left it, as it would come back."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from sash.core.budget import Ledger
+from sash.core.commands import reframe
 from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
 from sash.core.frame import Frame
@@ -131,7 +132,7 @@ class Window:
         frame = None
         if not held and self.fold.over_high():
             frame = self.fold.slide("configure")
-        return self.fold.reframe("configure") if frame is None and _head(before) != _head(setup) else frame
+        return reframe(self.fold, "configure") if frame is None and _head(before) != _head(setup) else frame
 
     def refused(self, setup: Setup, *, held: bool = False) -> Frame | None:
         """
@@ -151,7 +152,7 @@ class Window:
         fold.suspended = False
         frame = fold.slide("overflow", low=low)
         if frame is None and setup != before:
-            frame = fold.reframe("overflow")
+            frame = reframe(fold, "overflow")
         # What is sent now is what the next report will speak of.
         fold.asked = fold.tokens
         return frame
