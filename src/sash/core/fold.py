@@ -14,18 +14,18 @@ import msgspec
 
 from sash.core.calibration import Calibration, corrected
 from sash.core.cost import best_keep_share
-from sash.core.departed import DepartedTurn, departed_steps, shortened_results
 from sash.core.digest import Digest
 from sash.core.facts import Fact, Facts
 from sash.core.frame import START, Frame, Reason
 from sash.core.growth import Growth
 from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
+from sash.core.leaving import leave
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
-from sash.core.past import Evicted, Past
+from sash.core.past import Past
 from sash.core.policy import Limits, Policy
-from sash.core.recall import Memory, Recalled, Remembered
+from sash.core.recall import Memory, Recalled
 from sash.core.recalling import Input, Recalling
 from sash.core.recorded import recorded
 from sash.core.recount import recount
@@ -38,7 +38,7 @@ from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide
 from sash.core.turn import SYSTEM, Placed, Placing
-from sash.core.work import AnsweredTurns, answered
+from sash.core.work import AnsweredTurns
 
 EVERYTHING = 1 << 60
 """A low mark that nothing has to leave for."""
@@ -383,29 +383,7 @@ class Fold(InWindow):
         """Makes a planned slide."""
         before = self.frame
         self.stand(slide.frame)
-        leaving: list[tuple[int, LiveMessage]] = []
-        for number in slide.evicted:
-            turn = self.turns.pop(number)
-            self.whole_tokens -= turn.whole_tokens
-            self.left.add(DepartedTurn(turn, answered(turn, self.answers)))
-            leaving += [(number, live) for live in turn.messages()]
-            first = turn.first().position
-            gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), first, slide.frame.number)
-            self.past.evicted.append(gone)
-        for digested in slide.frame.digested:
-            turn = self.turns[digested.turn]
-            self.left.add(departed_steps(turn, digested.steps, answered(turn, self.answers)))
-            leaving += [(turn.number, live) for step in turn.steps[turn.digested : digested.steps] for live in step]
-            turn.digested = digested.steps
-        if self.memory is not None:
-            self.memory = self.memory.with_messages(
-                [
-                    Remembered(live.position, live.position, number, live.came or live.message)
-                    for number, live in leaving
-                ]
-            )
-        if self.policy.replace == "digest":
-            self._remember_shortened(before)
+        leave(self, slide, before=before)
         for number, turn in self.turns.items():
             turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
         self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
@@ -417,17 +395,6 @@ class Fold(InWindow):
         here = {live.position for turn in self.turns.values() for live in turn.messages()}
         self.answers = {number: known for number, known in self.answers.items() if number in self.turns}
         self.short = self.short.of(here)
-
-    def _remember_shortened(self, before: Frame) -> None:
-        """What this frame is the first to show in part, and what was shortened on entry since the one before it."""
-        known = set(before.shortened)
-        places = {(short.message, short.block) for short in self.frame.shortened if short not in known}
-        for live in self.window():
-            if live.came is not None and live.position >= before.at:
-                places.update((live.position, part.block) for part in live.size.parts)
-        if places:
-            for turn in self.turns.values():
-                self.left.add(shortened_results(turn, places))
 
     def number_from(self, number: int) -> None:
         """The next frame gets a number above this one: numbers are never given again."""
