@@ -28,6 +28,7 @@ from bench.bench_window import quick
 from bench.peer_stores import LlamaIndexMemory, OpenAIAgentsSession
 from bench.report import Report
 from sash.core.policy import Policy
+from sash.core.state import FoldState
 from sash.store import open_store
 from sash.store.queries import statements
 from sash.store.sqlite.connection import connect
@@ -174,7 +175,7 @@ def _opened(place: Path, sizes: tuple[int, ...]) -> tuple[list[list[str]], list[
                 # Short turns: it is the length of the log that matters here.
                 thread.append([message for number in turns for message in _short(number)])
                 said = 4 * turns.stop
-            positions = thread.window.fold.state().positions()
+            positions = FoldState.of(thread.window.fold).positions()
             rows.append(_measured(path, url, thread, positions))
             if size == min(LONG, sizes[-1]):
                 back = _gone_back(thread)

@@ -234,12 +234,10 @@ class Threads(RuleBasedStateMachine):
     @rule()
     def the_process_restarts(self) -> None:
         fold = self.fold
-        kept = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
-        again = Fold.resumed(
-            kept, fold.policy, fold.limits, fold.counter, lambda asked: [self.log[place] for place in asked]
-        )
+        kept = msgspec.json.decode(msgspec.json.encode(FoldState.of(fold)), type=FoldState)
+        again = kept.fold(fold.policy, fold.limits, fold.counter, lambda asked: [self.log[place] for place in asked])
         assert again.past.frames == [fold.frame]
-        assert again.state() == fold.state()
+        assert FoldState.of(again) == FoldState.of(fold)
         assert all(position in kept.positions() for position in map(_position, fold.window()))
         # What explains a window is not needed to go on; here it is, for the comparison.
         again.past = fold.past

@@ -267,8 +267,8 @@ def test_a_restart_recalls_the_same() -> None:
     for settled in (False, True):
         if settled:
             fold.recalled()
-        state = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
-        resumed = Fold.resumed(state, POLICY, limits(POLICY), CHARS4, lambda asked: [said[place] for place in asked])
+        state = msgspec.json.decode(msgspec.json.encode(FoldState.of(fold)), type=FoldState)
+        resumed = state.fold(POLICY, limits(POLICY), CHARS4, lambda asked: [said[place] for place in asked])
         resumed.memory = fold.memory
         assert resumed.recalled() == talking(*said).recalled()
         assert (resumed.facts, resumed.said) == (fold.facts, fold.said)

@@ -19,9 +19,9 @@ from tests.builders import CHARS4, Call, Script, fold_of, limits, lines, turns_o
 
 
 def resumed(fold: Fold, log: Script) -> Fold:
-    state = msgspec.json.decode(msgspec.json.encode(fold.state()), type=FoldState)
+    state = msgspec.json.decode(msgspec.json.encode(FoldState.of(fold)), type=FoldState)
     said = log.messages()
-    return Fold.resumed(state, fold.policy, fold.limits, fold.counter, lambda asked: [said[place] for place in asked])
+    return state.fold(fold.policy, fold.limits, fold.counter, lambda asked: [said[place] for place in asked])
 
 
 def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:
@@ -31,7 +31,7 @@ def test_a_giant_result_is_shortened_again_as_it_was_when_it_entered() -> None:
     assert live.came is not None
     again = resumed(fold, script)
     assert list(again.window()) == list(fold.window())
-    assert again.state() == fold.state()
+    assert FoldState.of(again) == FoldState.of(fold)
 
 
 def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
@@ -41,7 +41,7 @@ def test_a_copy_of_a_window_that_nobody_has_read_goes_its_own_way() -> None:
     pin(twin, twin.turns[1])
     twin.turns[3].named = "another"
     assert again.turns[3].title != "another"
-    assert again.state() == fold_of(script).state()
+    assert FoldState.of(again) == FoldState.of(fold_of(script))
 
 
 def test_turns_that_two_ask_for_at_once_are_read_once() -> None:
@@ -75,7 +75,7 @@ def test_turns_that_two_ask_for_at_once_are_read_once() -> None:
 
 def test_a_state_holds_no_words_of_what_is_still_live() -> None:
     script = Script().user("read it").assistant("", Call("a")).results(("a", "the secret of the lighthouse"))
-    assert b"lighthouse" not in msgspec.json.encode(fold_of(script).state())
+    assert b"lighthouse" not in msgspec.json.encode(FoldState.of(fold_of(script)))
 
 
 def test_the_number_of_a_frame_is_never_given_again() -> None:

@@ -11,6 +11,7 @@ from sash.core.explain import explain
 from sash.core.fold import Fold
 from sash.core.policy import Policy
 from sash.core.request import assemble
+from sash.core.state import FoldState
 from sash.core.summary import PREPARED, Summary, newest_within, offered
 from tests.builders import CHARS4, Script, fold_of, grow, limits, turns_of
 
@@ -116,7 +117,7 @@ def test_a_summary_survives_a_restart() -> None:
     fold = fold_of(messages, SMALL)
     fold.offer(summary(50, fold.frame.boundary))
     whole = [*messages, *more]
-    resumed = Fold.resumed(fold.state(), SMALL, limits(SMALL), CHARS4, lambda asked: [whole[place] for place in asked])
+    resumed = FoldState.of(fold).fold(SMALL, limits(SMALL), CHARS4, lambda asked: [whole[place] for place in asked])
     assert assemble(grow(resumed, more)) == assemble(grow(fold, more))
     assert resumed.summary == fold.summary
     assert resumed.summary is not None

@@ -52,7 +52,7 @@ class Kept:
 
 def restarted(window: Window, kept: Kept) -> Window:
     """The window as another process finds it."""
-    state = msgspec.json.decode(msgspec.json.encode(window.fold.state()), type=FoldState)
+    state = msgspec.json.decode(msgspec.json.encode(FoldState.of(window.fold)), type=FoldState)
     seal = msgspec.msgpack.decode(msgspec.msgpack.encode(window.seal()), type=Seal | None)
     again = Window.resumed(window.setup, state, kept.messages)
     if seal is not None:

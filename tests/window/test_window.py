@@ -140,7 +140,7 @@ def test_a_window_goes_on_from_its_state_as_if_it_had_never_stopped() -> None:
         window = Window(setup)
         for message in log[:cut]:
             window.add(message)
-        state = msgspec.json.decode(msgspec.json.encode(window.fold.state()), type=FoldState)
+        state = msgspec.json.decode(msgspec.json.encode(FoldState.of(window.fold)), type=FoldState)
         again = Window.resumed(setup, state, lambda positions: [log[position] for position in positions])
         for message in log[cut:]:
             assert again.add(message) == window.add(message)

@@ -18,7 +18,7 @@ from sash.core.digest import Digest
 from sash.core.facts import Fact, Facts
 from sash.core.frame import START, Frame, Reason
 from sash.core.growth import Growth
-from sash.core.kept import InWindow, KeptMessage, Lookup, Resting
+from sash.core.kept import InWindow
 from sash.core.leaving import leave
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
@@ -33,7 +33,6 @@ from sash.core.shown import ShortForms
 from sash.core.size import Size
 from sash.core.slide import Slide, plan_slide, situation_of
 from sash.core.standing import Standing, standing_of
-from sash.core.state import FoldState
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide
@@ -99,63 +98,10 @@ class Fold(InWindow):
         """What is known of the results in the window."""
         self.growth = Growth()
         """How fast the thread grows."""
-        self._said_at: float | None = None
+        self.said_at: float | None = None
+        """When the newest message was said, where that is known."""
         self.due: tuple[Reason, int | None] | None = None
         """A slide that was asked for while calls were open."""
-
-    def state(self, *, digest: bool = True) -> FoldState:
-        """What must survive a restart; the digest may be left out where it is kept already."""
-        heard = self.recalling.heard
-        return FoldState(
-            frame=self.frame,
-            placing=self.placing.copy(),
-            system=tuple(map(KeptMessage.of, self.system)),
-            turns=self.resting or Resting.of(self.turns.values()),
-            digest=self.left.written() if digest else msgspec.Raw(b"null"),
-            summaries=self.summaries,
-            pinned=tuple(sorted(self.pinned)),
-            tokens=self.tokens,
-            exact=self.exact,
-            body=self.body,
-            factor=self.factor,
-            beyond=self.beyond,
-            suspended=self.suspended,
-            closed=tuple(self.growth.closed),
-            requests=self.growth.requests,
-            added=self.growth.added,
-            asked=self.asked,
-            said_at=self._said_at,
-            due=self.due,
-            standing=self.standing,
-            facts=tuple(self.facts),
-            said=self.said,
-            input=None if heard is None else (heard.position, heard.number),
-            # What is not settled is found again.
-            recalled=self.recalling.settled,
-        )
-
-    @classmethod
-    def resumed(cls, state: FoldState, policy: Policy, limits: Limits, counter: Counter, lookup: Lookup) -> Fold:
-        """The fold that had this state; of its past it knows the newest frame only."""
-        fold = cls(policy, limits, counter)
-        fold.frame, fold.past = state.frame, Past([state.frame])
-        fold.placing, fold.left = state.placing.copy(), Left(state.digest)
-        fold.summaries = state.summaries
-        came = lookup([kept.position for kept in state.system]) if state.system else ()
-        fold.system = [kept.live(message) for kept, message in zip(state.system, came, strict=True)]
-        fold.rest(state.turns, lookup)
-        fold.pinned = frozenset(state.pinned)
-        fold.tokens, fold.exact, fold.body = state.tokens, state.exact, state.body
-        fold.whole_tokens = state.turns.whole_tokens
-        fold.factor, fold.beyond = state.factor, state.beyond
-        fold.suspended, fold.asked = state.suspended, state.asked
-        fold.growth = Growth(state.closed, state.requests, state.added)
-        fold._said_at, fold.due = state.said_at, state.due
-        fold._standing = state.standing
-        fold.kept_apart, fold.said = Facts(state.facts), state.said
-        heard = None if state.input is None else Input(lookup(state.input[:1])[0], *state.input)
-        fold.recalling = Recalling(heard, state.recalled)
-        return fold
 
     def copy(self) -> Fold:
         """A fold that goes on by itself from here."""
@@ -260,7 +206,7 @@ class Fold(InWindow):
         self.body += size.body
         if placed.starts:
             self._heard(message, position, number)
-        before, self._said_at = self._said_at, at
+        before, self.said_at = self.said_at, at
         if held:
             self.due = None
         if not placed.request_point:
@@ -337,6 +283,10 @@ class Fold(InWindow):
         if self._standing is None:
             self._standing = standing_of(self)
         return self._standing
+
+    @standing.setter
+    def standing(self, known: Standing) -> None:
+        self._standing = known
 
     def digest_text(self) -> str:
         """What stands for the turns that left."""

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import msgspec
 
-from sash.core.facts import Fact
+from sash.core.facts import Fact, Facts
+from sash.core.fold import Fold
 from sash.core.frame import Frame, Reason
-from sash.core.kept import KeptMessage, Resting
+from sash.core.growth import Growth
+from sash.core.kept import KeptMessage, Lookup, Resting
+from sash.core.left import Left
+from sash.core.past import Past
+from sash.core.policy import Limits, Policy
 from sash.core.recall import Recalled
+from sash.core.recalling import Input, Recalling
 from sash.core.standing import Standing
 from sash.core.summary import Summary
+from sash.core.tokens import Counter
 from sash.core.turn import Placing
 
 
@@ -48,6 +55,60 @@ class FoldState(msgspec.Struct, frozen=True, kw_only=True):
     input: tuple[int, int] | None = None
     """Position and number of what the user said last, where something may be recalled for it."""
     recalled: Recalled | None = None
+    """What would not be found again for it."""
+
+    @classmethod
+    def of(cls, fold: Fold, *, digest: bool = True) -> FoldState:
+        """The state of a fold; the digest may be left out where it is kept already."""
+        heard, growth = fold.recalling.heard, fold.growth
+        return cls(
+            frame=fold.frame,
+            placing=fold.placing.copy(),
+            system=tuple(map(KeptMessage.of, fold.system)),
+            turns=fold.resting or Resting.of(fold.turns.values()),
+            digest=fold.left.written() if digest else msgspec.Raw(b"null"),
+            summaries=fold.summaries,
+            pinned=tuple(sorted(fold.pinned)),
+            tokens=fold.tokens,
+            exact=fold.exact,
+            body=fold.body,
+            factor=fold.factor,
+            beyond=fold.beyond,
+            suspended=fold.suspended,
+            closed=tuple(growth.closed),
+            requests=growth.requests,
+            added=growth.added,
+            asked=fold.asked,
+            said_at=fold.said_at,
+            due=fold.due,
+            standing=fold.standing,
+            facts=tuple(fold.facts),
+            said=fold.said,
+            input=None if heard is None else (heard.position, heard.number),
+            recalled=fold.recalling.settled,
+        )
+
+    def fold(self, policy: Policy, limits: Limits, counter: Counter, lookup: Lookup) -> Fold:
+        """The fold that had this state; of its past it knows the newest frame only."""
+        fold = Fold(policy, limits, counter)
+        fold.frame, fold.past = self.frame, Past([self.frame])
+        fold.placing, fold.left = self.placing.copy(), Left(self.digest)
+        fold.summaries = self.summaries
+        came = lookup([kept.position for kept in self.system]) if self.system else ()
+        fold.system = [kept.live(message) for kept, message in zip(self.system, came, strict=True)]
+        fold.rest(self.turns, lookup)
+        fold.pinned = frozenset(self.pinned)
+        fold.tokens, fold.exact, fold.body = self.tokens, self.exact, self.body
+        fold.whole_tokens = self.turns.whole_tokens
+        fold.factor, fold.beyond = self.factor, self.beyond
+        fold.suspended, fold.asked = self.suspended, self.asked
+        fold.growth = Growth(self.closed, self.requests, self.added)
+        fold.said_at, fold.due = self.said_at, self.due
+        fold.standing = self.standing
+        fold.kept_apart, fold.said = Facts(self.facts), self.said
+        heard = None if self.input is None else Input(lookup(self.input[:1])[0], *self.input)
+        fold.recalling = Recalling(heard, self.recalled)
+        return fold
 
     def positions(self) -> list[int]:
         """Where the messages of the window stand in the log, in its order."""

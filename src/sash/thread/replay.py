@@ -19,6 +19,7 @@ from sash.core.frame import Frame
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
+from sash.core.state import FoldState
 from sash.core.summary import Summary
 from sash.thread.acts import (
     Change,
@@ -66,7 +67,7 @@ class Replay:
         return Checkpoint(
             setup=self.window.setup,
             counter=self.counted_by(),
-            fold=self.window.fold.state(digest=digest),
+            fold=FoldState.of(self.window.fold, digest=digest),
             calibration=self.calibration,
         )
 

@@ -63,7 +63,7 @@ class Window:
         choice = setup.choice()
         listed = tuple(TokenCount(kept.size.tokens, kept.size.exact) for kept in state.system)
         limits = setup.limits(choice, setup.fixed(choice.counter, listed))
-        fold = Fold.resumed(state, setup.policy, limits, choice.counter, lookup)
+        fold = state.fold(setup.policy, limits, choice.counter, lookup)
         return cls(setup, choice=choice, fold=fold)
 
     def unseal(self, seal: Seal, log: Unseal) -> None:
