@@ -117,6 +117,15 @@ class Fold(InWindow):
         twin.growth, twin.recalling = self.growth.copy(), self.recalling.copy()
         return twin
 
+    def __len__(self) -> int:
+        return self.placing.length
+
+    def window(self) -> Iterator[LiveMessage]:
+        """All messages in the window, the system prompt first."""
+        yield from self.system
+        for turn in self.turns.values():
+            yield from turn.messages()
+
     @property
     def facts(self) -> list[Fact]:
         """Statements kept apart from the history."""
@@ -127,13 +136,7 @@ class Fold(InWindow):
         """The digest of what left."""
         return self.left.digest
 
-    def __len__(self) -> int:
-        return self.placing.length
-
-    def calibrated(self, tokens: int, exact: bool) -> TokenCount:
-        """So many counted tokens as the marks count them: times what the provider's reports say."""
-        count = TokenCount(tokens, exact)
-        return count if self.factor == 1.0 else count.scaled(self.factor)
+    # What history takes.
 
     def calibrate(self, known: Calibration) -> None:
         """
@@ -143,6 +146,11 @@ class Fold(InWindow):
         """
         most = (self.limits.high - self.limits.low) / 2
         self.factor, self.beyond = known.ratio, max(-most, min(most, known.beyond))
+
+    def calibrated(self, tokens: int, exact: bool) -> TokenCount:
+        """So many counted tokens as the marks count them: times what the provider's reports say."""
+        count = TokenCount(tokens, exact)
+        return count if self.factor == 1.0 else count.scaled(self.factor)
 
     @property
     def taken(self) -> float:
@@ -156,11 +164,16 @@ class Fold(InWindow):
             return TokenCount(self.tokens, self.exact)
         return TokenCount(corrected(self.tokens, self.factor, self.beyond), self.exact and self.factor == 1.0)
 
-    def window(self) -> Iterator[LiveMessage]:
-        """All messages in the window, the system prompt first."""
-        yield from self.system
-        for turn in self.turns.values():
-            yield from turn.messages()
+    @property
+    def usual_turn(self) -> float:
+        """What a turn has taken lately, as the marks count; 0 where none has closed yet."""
+        return self.growth.usual_turn * self.factor
+
+    def over_high(self) -> bool:
+        """Whether history is above its high mark."""
+        return self.taken > self.limits.high
+
+    # What is said.
 
     def add(
         self,
@@ -224,6 +237,18 @@ class Fold(InWindow):
         self.asked = self.tokens
         return frame
 
+    def _started(self, placed: Placed, message: Message) -> LiveTurn:
+        """A turn that begins with this message."""
+        if self.turns:
+            self.growth.closed.append(next(reversed(self.turns.values())).entered_tokens)
+        turn = self.turns[placed.turn] = LiveTurn(placed.turn, message if placed.starts else "", [], [])
+        return turn
+
+    def entering(self, live: LiveMessage) -> LiveMessage:
+        """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
+        limit = self.limits.record_over
+        return recorded(live, limit, self.counter) if 0 < limit < live.size.tokens else live
+
     def _heard(self, message: Message, position: int, turn: int) -> None:
         """The user spoke: what was recalled for their last words leaves, and what they want from here on is kept."""
         recallable = self.policy.recall_tokens and not message.closed()
@@ -235,10 +260,11 @@ class Fold(InWindow):
             return self.slide("high mark")
         return None
 
-    @property
-    def usual_turn(self) -> float:
-        """What a turn has taken lately, as the marks count; 0 where none has closed yet."""
-        return self.growth.usual_turn * self.factor
+    def remember(self, fact: Fact) -> None:
+        """One more fact: it stands with the input until the next frame takes it in."""
+        self.kept_apart.add(fact)
+
+    # Slides.
 
     def slide(self, reason: Reason, *, low: int | None = None) -> Frame | None:
         """Slides now; None when nothing would change, or when a slide that could wait would free too little."""
@@ -277,6 +303,55 @@ class Fold(InWindow):
         situation = situation_of(self, limits, low=low)
         return plan_slide(self.frame, list(self.turns.values()), situation, reason=reason)
 
+    def make(self, slide: Slide) -> Frame:
+        """Makes a planned slide."""
+        before = self.frame
+        self.stand(slide.frame)
+        leave(self, slide, before=before)
+        for number, turn in self.turns.items():
+            turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
+        self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
+        self._forget()
+        return self.frame
+
+    def _forget(self) -> None:
+        """What is known of messages that have left is not needed any more."""
+        here = {live.position for turn in self.turns.values() for live in turn.messages()}
+        self.answers = {number: known for number, known in self.answers.items() if number in self.turns}
+        self.short = self.short.of(here)
+
+    def stand(self, frame: Frame) -> None:
+        """The frame is in force, with the newest summary of turns that have all left by then."""
+        found = self.standing_summary(frame.boundary)
+        if (heard := self.recalling.heard) is not None and heard.position < frame.at - 1:
+            self.settle()
+        self._standing = None
+        self.kept_apart.bound()
+        self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
+        # The last report spoke of another window.
+        self.beyond = 0.0
+        self.past.frames.append(self.frame)
+
+    def number_from(self, number: int) -> None:
+        """The next frame gets a number above this one: numbers are never given again."""
+        if number > self.frame.number:
+            self.frame = msgspec.structs.replace(self.frame, number=number)
+
+    def configure(self, policy: Policy, limits: Limits, counter: Counter) -> None:
+        """
+        Goes on under other limits, or with another counter: then all that is in the window is counted again.
+
+        What has left stays out; what no longer fits leaves at the slide that is to follow.
+        """
+        self.settle()
+        another = (counter.id, counter.version) != (self.counter.id, self.counter.version)
+        self.policy, self.limits, self.counter = policy, limits, counter
+        self._standing = None
+        if another:
+            recount(self)
+
+    # What stands for what left.
+
     @property
     def standing(self) -> Standing:
         """What stands for what left: the same until the next frame, so it is put together once."""
@@ -312,6 +387,10 @@ class Fold(InWindow):
         """The summary in force."""
         return next((summary for summary in self.summaries if summary.seq == self.frame.summary != 0), None)
 
+    def standing_summary(self, boundary: int) -> Summary | None:
+        """A flat prompt has its summary beside its recent turns, whether or not those have left (seed 004)."""
+        return newest_within(self.summaries, None if self.policy.flat else boundary)
+
     @property
     def recalls(self) -> bool:
         """Whether something may stand beside the newest input that was said before."""
@@ -324,74 +403,3 @@ class Fold(InWindow):
     def settle(self) -> None:
         """What is recalled for an input never depends on what leaves, or changes, after it."""
         self.recalling.settle(self)
-
-    def remember(self, fact: Fact) -> None:
-        """One more fact: it stands with the input until the next frame takes it in."""
-        self.kept_apart.add(fact)
-
-    def make(self, slide: Slide) -> Frame:
-        """Makes a planned slide."""
-        before = self.frame
-        self.stand(slide.frame)
-        leave(self, slide, before=before)
-        for number, turn in self.turns.items():
-            turn.tokens, turn.body = slide.tokens[number], slide.bodies[number]
-        self.tokens, self.body = sum(slide.tokens.values()), sum(slide.bodies.values())
-        self._forget()
-        return self.frame
-
-    def _forget(self) -> None:
-        """What is known of messages that have left is not needed any more."""
-        here = {live.position for turn in self.turns.values() for live in turn.messages()}
-        self.answers = {number: known for number, known in self.answers.items() if number in self.turns}
-        self.short = self.short.of(here)
-
-    def number_from(self, number: int) -> None:
-        """The next frame gets a number above this one: numbers are never given again."""
-        if number > self.frame.number:
-            self.frame = msgspec.structs.replace(self.frame, number=number)
-
-    def stand(self, frame: Frame) -> None:
-        """The frame is in force, with the newest summary of turns that have all left by then."""
-        found = self.standing_summary(frame.boundary)
-        if (heard := self.recalling.heard) is not None and heard.position < frame.at - 1:
-            self.settle()
-        self._standing = None
-        self.kept_apart.bound()
-        self.frame = msgspec.structs.replace(frame, summary=found.seq if found is not None else 0)
-        # The last report spoke of another window.
-        self.beyond = 0.0
-        self.past.frames.append(self.frame)
-
-    def standing_summary(self, boundary: int) -> Summary | None:
-        """A flat prompt has its summary beside its recent turns, whether or not those have left (seed 004)."""
-        return newest_within(self.summaries, None if self.policy.flat else boundary)
-
-    def configure(self, policy: Policy, limits: Limits, counter: Counter) -> None:
-        """
-        Goes on under other limits, or with another counter: then all that is in the window is counted again.
-
-        What has left stays out; what no longer fits leaves at the slide that is to follow.
-        """
-        self.settle()
-        another = (counter.id, counter.version) != (self.counter.id, self.counter.version)
-        self.policy, self.limits, self.counter = policy, limits, counter
-        self._standing = None
-        if another:
-            recount(self)
-
-    def _started(self, placed: Placed, message: Message) -> LiveTurn:
-        """A turn that begins with this message."""
-        if self.turns:
-            self.growth.closed.append(next(reversed(self.turns.values())).entered_tokens)
-        turn = self.turns[placed.turn] = LiveTurn(placed.turn, message if placed.starts else "", [], [])
-        return turn
-
-    def entering(self, live: LiveMessage) -> LiveMessage:
-        """A message as it enters the window: a single giant result is shortened before anybody has seen it."""
-        limit = self.limits.record_over
-        return recorded(live, limit, self.counter) if 0 < limit < live.size.tokens else live
-
-    def over_high(self) -> bool:
-        """Whether history is above its high mark."""
-        return self.taken > self.limits.high
