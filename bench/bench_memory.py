@@ -36,8 +36,9 @@ from sash.core.cost import ANTHROPIC, Piece, charge
 from sash.core.departed import DepartedTurn
 from sash.core.digest import Digest
 from sash.core.fold import Fold
+from sash.core.limits import limits_of
 from sash.core.message import Message, Text
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.probe import Present
 from sash.core.request import assemble
 from sash.core.size import size_of

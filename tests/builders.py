@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sash.core.fold import Fold
+from sash.core.limits import Limits, limits_of
 from sash.core.message import Message, Text, ToolCall, ToolResult
-from sash.core.policy import Limits, Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.size import size_of
 from sash.core.tokens import Counter
 from sash.counters import counter_for

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from sash.core.explain import Explanation
     from sash.core.facts import Fact
     from sash.core.frame import Frame
-    from sash.core.policy import ModelLimits, Policy
+    from sash.core.model_limits import ModelLimits
+    from sash.core.policy import Policy
     from sash.core.pressure import Pressure
     from sash.core.sources import Source
     from sash.core.summary import Summary

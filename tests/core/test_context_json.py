@@ -11,7 +11,8 @@ from hypothesis.strategies import integers, lists
 
 from sash.core.budget import Budget
 from sash.core.context_json import PERCENTAGES, read_context_json
-from sash.core.policy import Policy, limits_of
+from sash.core.limits import limits_of
+from sash.core.policy import Policy
 from sash.core.pressure import Marks
 from sash.errors import InvalidPolicy
 

@@ -12,8 +12,9 @@ from sash.core.because import BECAUSE
 from sash.core.explain import ExplainedResult, ExplainedTurn, explain
 from sash.core.fold import Fold
 from sash.core.frame import Reason
+from sash.core.limits import limits_of
 from sash.core.message import Message, Text, Thinking, ToolCall, ToolResult
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.size import size_of
 from sash.core.tokens import NO_TOKENS, TokenCount
 from sash.counters import counter_for

@@ -22,8 +22,9 @@ from hypothesis.strategies import integers
 
 import sash
 from sash.core.fold import Fold
+from sash.core.limits import limits_of
 from sash.core.message import Message, Text, ToolCall, ToolResult
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.size import size_of
 from sash.core.told import Room, digest_text
 from sash.counters import counter_for

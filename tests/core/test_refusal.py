@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.policy import Policy, limits_of
+from sash.core.limits import limits_of
+from sash.core.policy import Policy
 from sash.core.refusal import Lesson, Refusal, lesson_of
 
 

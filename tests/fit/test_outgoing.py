@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from sash.core.budget import Allotment, Budget
-from sash.core.policy import ModelLimits, Policy
+from sash.core.model_limits import ModelLimits
+from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidMessage, InvalidPolicy
 from sash.fitting import fit

@@ -21,10 +21,11 @@ from sash.core.growth import Growth
 from sash.core.kept import InWindow
 from sash.core.leaving import leave
 from sash.core.left import Left
+from sash.core.limits import Limits
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.past import Past
-from sash.core.policy import Limits, Policy
+from sash.core.policy import Policy
 from sash.core.recall import Memory, Recalled
 from sash.core.recalling import Input, Recalling
 from sash.core.recorded import recorded

@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from sash.core.budget import Allotment, Budget, budget_from, share_of, whole_number
+from sash.core.budget import Budget, budget_from, share_of, whole_number
 from sash.core.cost import ANTHROPIC, Prices
+from sash.core.model_limits import ModelLimits, limits_stated
 from sash.errors import InvalidPolicy
 from sash.meant import meant
 
@@ -20,28 +21,6 @@ Replacement = Literal["digest", "first-sentences", "marker", "nothing"]
 DEFAULT_WINDOW = 128_000
 """Of a model that nobody knows, where nobody has stated another default."""
 DEFAULT_HISTORY = 100_000
-
-
-class ModelLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much a model takes and gives, stated by somebody who knows better than what is built in."""
-
-    model: str
-    """In any spelling; its dated editions are meant too."""
-    window: int
-    max_output: int | None = None
-    max_input: int | None = None
-    """The most that a request may take by itself, where that is less than the window."""
-
-    def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidPolicy("models", self.model, "the name of a model")
-        whole_number(f"models.{self.model}.window", self.window, least=1)
-        for name in ("max_output", "max_input"):
-            size = getattr(self, name)
-            if size is not None:
-                whole_number(f"models.{self.model}.{name}", size, least=1)
-                if size > self.window:
-                    raise InvalidPolicy(f"models.{self.model}.{name}", size, f"at most its window of {self.window:,}")
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -226,129 +205,6 @@ _NO_LADDER: dict[str, Any] = {
 """These seeds know whole turns only, and slide whenever they are over."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy for one model: every size a number."""
-
-    window: int
-    window_known: bool
-    reserve: int
-    fixed: int
-    high: int
-    """Above it the window slides."""
-    low: int
-    """A slide goes down to it."""
-    soft: int
-    shorten_over: int
-    protect_results: int
-    worth: int
-    record_over: int
-    summary: int
-    facts: int
-    pins: int
-    step_digest: int
-
-    @property
-    def hard(self) -> int:
-        """The most that a request may take."""
-        return self.window - self.reserve
-
-
-def limits_of(
-    policy: Policy,
-    *,
-    window: int | None = None,
-    max_output: int | None = None,
-    fixed: int = 0,
-    answer: int = 0,
-    told: int = 0,
-) -> Limits:
-    """
-    The policy's sizes for a model with that window.
-
-    `fixed` is the real size of system prompt and tools, `answer` the largest answer that was
-    asked for. Boundaries must not move when one tool more is sent or one token more asked
-    for, so within the allowance and the reserve neither counts, and above in steps of a tenth.
-    What the provider has `told` that the model takes goes before what anybody else said, where it is less.
-    """
-    known = policy.window or window
-    if told:
-        known = min(known or told, told)
-    size = known or policy.default_window
-    own = policy.budget.allot(size) if policy.budget is not None else {}
-    reserve = policy.reserve_tokens
-    if reserve is None:
-        reserve = own.get("reserve") or min(max_output or size // 10, size // 10)
-    if told:
-        # Stated for a larger window.
-        reserve = min(reserve, size // 2)
-    if reserve > size:
-        raise InvalidPolicy("reserve_tokens", reserve, f"at most the model's window of {size:,}")
-    allowance = policy.fixed_tokens
-    if allowance is None:
-        allowance = own["system"] + own["tools"] if own else min(16_000, size // 8)
-    if fixed > allowance:
-        allowance = _stepped(fixed)
-    triggers = _part(size - reserve, policy.trigger_share)
-    if answer > reserve:
-        reserve = min(_stepped(answer), size)
-    room = max(0, min(triggers, size - reserve) - allowance)
-    high = min(policy.history_tokens, room) if policy.history_tokens else room
-    if policy.budget is not None:
-        high = policy.budget.history.within(high)
-
-    def at_most(given: int | None, default: int, share: float) -> int:
-        # At least 1: a tiny window must not turn a rung off, which is what 0 says.
-        return given if given is not None else max(1, min(default, _part(high, share)))
-
-    return Limits(
-        window=size,
-        window_known=known is not None,
-        reserve=reserve,
-        fixed=allowance,
-        high=high,
-        low=_part(high, policy.keep_share),
-        soft=_part(high, policy.soft_share),
-        shorten_over=at_most(policy.shorten_over_tokens, 2_000, 1 / 16),
-        protect_results=at_most(policy.protect_results_tokens, 40_000, 0.4),
-        worth=at_most(policy.worth_tokens, 20_000, 0.1),
-        record_over=at_most(policy.record_over_tokens, 25_000, 0.25),
-        summary=at_most(policy.summary_tokens, own.get("summary") or 4_000, 1.0 if own.get("summary") else 0.1),
-        facts=at_most(policy.facts_tokens, own.get("facts") or 1_000, 1.0 if own.get("facts") else 0.1),
-        pins=at_most(policy.pin_tokens, 10_000, 0.1),
-        step_digest=at_most(policy.step_digest_tokens, 4_000, 0.1),
-    )
-
-
-def budget_of(policy: Policy, limits: Limits) -> Budget:
-    """
-    The budget that a ledger is settled with.
-
-    The policy's own, with the reserve that is in force; else the best known: what the
-    limits say, and of the rest, in seed 001's proportions, something for each source
-    from outside and for the input.
-    """
-    reserve = Allotment(tokens=limits.reserve)
-    if policy.budget is not None:
-        return msgspec.structs.replace(policy.budget, reserve=reserve)
-    sizes = {
-        "system": limits.fixed - limits.fixed // 2,
-        "tools": limits.fixed // 2,
-        "facts": limits.facts,
-        # What stands for turns and for steps that left is one source.
-        "summary": limits.summary + limits.step_digest,
-        "recalled": policy.recall_tokens,
-        "history": limits.high,
-    }
-    rest = max(0, limits.hard - sum(sizes.values()))
-    for name, percent in _OUTSIDE.items():
-        sizes[name] = min(limits.window * percent // 100, rest * percent // sum(_OUTSIDE.values()))
-    return Budget(reserve=reserve, **{name: Allotment(tokens=tokens) for name, tokens in sizes.items() if tokens})
-
-
-_OUTSIDE = {"skills": 3, "knowledge": 3, "cross_thread": 2, "input": 2}
-"""Seed 001's percentages of the window."""
-
-
 def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Policy:
     """
     A policy from settings: a table of its fields, `budget` a table of sources, `prices` one of prices, `models` one of
@@ -371,19 +227,8 @@ def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Poli
         except msgspec.ValidationError as error:
             raise InvalidPolicy("prices", prices, f"a table of prices ({error})") from None
     if isinstance(models := fields.get("models"), Mapping):
-        fields["models"] = tuple(_model_limits(name, stated) for name, stated in models.items())
+        fields["models"] = tuple(limits_stated(name, stated) for name, stated in models.items())
     return Policy(**fields)  # type: ignore[arg-type]  # every value is looked at when the policy is made
-
-
-def _model_limits(name: str, stated: object) -> ModelLimits:
-    """A window alone, or a table of window, max_output and max_input."""
-    table = dict(stated) if isinstance(stated, Mapping) else {"window": stated}
-    try:
-        return msgspec.convert({**table, "model": name}, ModelLimits)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidPolicy):
-            raise error.__cause__ from None
-        raise InvalidPolicy(f"models.{name}", stated, f"a window, or a table of sizes ({error})") from None
 
 
 _OPTIONAL = frozenset(name for name, kind in Policy.__annotations__.items() if "None" in kind)
@@ -435,16 +280,3 @@ def _check(name: str, value: object) -> None:
         whole_number(name, value, least=1, most=_MOST_BYTES)
     else:
         whole_number(name, value, least=_LEAST.get(name, 0))
-
-
-def _part(tokens: int, share: float) -> int:
-    """A share of so many tokens, rounded down; a hair more, because 81 x (61 / 81) must be 61."""
-    return math.floor(tokens * share + 1e-6)
-
-
-def _stepped(tokens: int) -> int:
-    """The next of the sizes 1,000, 1,100, 1,210, ... that holds so many."""
-    step = 1_000.0
-    while step < tokens:
-        step *= 1.1
-    return math.ceil(step)

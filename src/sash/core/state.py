@@ -15,8 +15,9 @@ from sash.core.frame import Frame, Reason
 from sash.core.growth import Growth
 from sash.core.kept import KeptMessage, Lookup, Resting
 from sash.core.left import Left
+from sash.core.limits import Limits
 from sash.core.past import Past
-from sash.core.policy import Limits, Policy
+from sash.core.policy import Policy
 from sash.core.recall import Recalled
 from sash.core.recalling import Input, Recalling
 from sash.core.standing import Standing

@@ -14,8 +14,9 @@ import msgspec
 
 from sash.core.cost import Account, Piece, account
 from sash.core.fold import Fold
+from sash.core.limits import limits_of
 from sash.core.message import Message
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.probe import Present, Probe, commands_again, present, probes_of, wishes_followed
 from sash.core.recall import Archive
 from sash.core.request import assemble

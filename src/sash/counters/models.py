@@ -13,7 +13,8 @@ from importlib.resources import files
 
 import msgspec
 
-from sash.core.policy import DEFAULT_WINDOW, ModelLimits
+from sash.core.model_limits import ModelLimits
+from sash.core.policy import DEFAULT_WINDOW
 from sash.counters.images import Flat, ImageRule
 from sash.counters.names import asks_for_long_window, canonical, is_edition
 

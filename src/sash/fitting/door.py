@@ -10,7 +10,8 @@ import msgspec
 from sash.arguments import CALLABLE, NUMBER, SOURCES, TEXT, having, takes
 from sash.core.budget import whole_number
 from sash.core.frame import Frame
-from sash.core.policy import Limits, Policy
+from sash.core.limits import Limits
+from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted

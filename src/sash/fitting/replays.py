@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from sash.core.fold import Fold
+from sash.core.limits import Limits
 from sash.core.message import Message
-from sash.core.policy import Limits, Policy
+from sash.core.policy import Policy
 from sash.core.recall import Archive
 from sash.core.size import Size, size_of
 from sash.core.summary import Summary

@@ -11,7 +11,8 @@ import msgspec
 
 from sash.core.budget import Budget, budget_from
 from sash.core.cost import Prices
-from sash.core.policy import ModelLimits, Policy, policy_from
+from sash.core.model_limits import ModelLimits
+from sash.core.policy import Policy, policy_from
 from sash.core.pressure import Marks
 from sash.errors import InvalidPolicy, InvalidSetting
 from sash.meant import meant

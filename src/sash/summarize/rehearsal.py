@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sash.core.fold import Fold
+from sash.core.limits import limits_of
 from sash.core.message import Message
-from sash.core.policy import Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.request import assemble
 from sash.core.size import Size
 from sash.core.summary import SUMMARY_SHARE, Summary

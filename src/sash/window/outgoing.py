@@ -10,8 +10,8 @@ import msgspec
 from sash.core.budget import Ledger, SourceName, settle
 from sash.core.fold import Fold
 from sash.core.frame import Frame
+from sash.core.limits import Limits, budget_of
 from sash.core.message import Message
-from sash.core.policy import Limits, budget_of
 from sash.core.request import OURS, beside_of, head_of, new_facts, told_beside
 from sash.core.sources import Source, asked_by, cut_to
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount, total

@@ -10,9 +10,9 @@ from sash.core.budget import Ledger
 from sash.core.calibration import corrected
 from sash.core.fold import Fold
 from sash.core.frame import Frame, handle_of
+from sash.core.limits import Limits
 from sash.core.live import LiveMessage
 from sash.core.past import Evicted
-from sash.core.policy import Limits
 from sash.core.request import OURS
 from sash.core.sources import Source
 from sash.core.tokens import TokenCount

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from sash.core.limits import Limits, limits_of
 from sash.core.message import Message
-from sash.core.policy import Limits, Policy, limits_of
+from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.core.tokens import Counter, TokenCount, total
 from sash.counters import Choice, calibrated, counter_under

@@ -17,9 +17,9 @@ from sash.core.explain import ExplainedTurn, Explanation, explain
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.kept import Lookup
+from sash.core.limits import Limits
 from sash.core.message import Message
 from sash.core.past import Past
-from sash.core.policy import Limits
 from sash.core.pressure import Pressure, pressure_of
 from sash.core.recall import Archive
 from sash.core.size import Size, size_of

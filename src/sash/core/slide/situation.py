@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sash.core.limits import Limits
 from sash.core.live import LiveMessage
 from sash.core.message import Message
-from sash.core.policy import Limits, Policy
+from sash.core.policy import Policy
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
 from sash.core.shorten import weight
 from sash.core.trigger import too_many_bytes
