@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from sash.core.budget import Allotment, Budget
     from sash.core.cost import Prices
     from sash.core.difference import Difference
-    from sash.core.explain import Explanation
+    from sash.core.explanation import Explanation
     from sash.core.facts import Fact
     from sash.core.frame import Frame
     from sash.core.model_limits import ModelLimits

@@ -15,7 +15,7 @@ _HOMES = {
     "sash.core.budget": ("Allotment", "Budget"),
     "sash.core.cost": ("Prices",),
     "sash.core.difference": ("Difference",),
-    "sash.core.explain": ("Explanation",),
+    "sash.core.explanation": ("Explanation",),
     "sash.core.facts": ("Fact",),
     "sash.core.frame": ("Frame",),
     "sash.core.model_limits": ("ModelLimits",),

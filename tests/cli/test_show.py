@@ -18,7 +18,7 @@ from sash.cli.context import ShownContext
 from sash.cli.replay import Comparison
 from sash.cli.show import ShownTurns
 from sash.cli.spoken import OpenedTurn
-from sash.core.explain import Explanation
+from sash.core.explanation import Explanation
 from sash.core.pressure import Pressure
 from tests.cli.front_door import SASH, environment, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from sash.core.because import BECAUSE
-from sash.core.explain import ExplainedResult, ExplainedTurn, explain
+from sash.core.explain import explain
+from sash.core.explanation import ExplainedResult, ExplainedTurn
 from sash.core.fold import Fold
 from sash.core.frame import Reason
 from sash.core.limits import limits_of

@@ -18,7 +18,7 @@ from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
-from sash.core.explain import ExplainedFrame, ExplainedResult, ExplainedTurn, Explanation
+from sash.core.explanation import ExplainedFrame, ExplainedResult, ExplainedTurn, Explanation
 from sash.core.tokens import short
 from sash.core.turn import no_turn
 

@@ -11,7 +11,7 @@ import msgspec
 
 from sash.cli.progress import Progress
 from sash.cli.written import heading_for
-from sash.core.explain import Explanation
+from sash.core.explanation import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
 from sash.core.tokens import Counter

@@ -23,7 +23,7 @@ from sash.cli.spoken import NOTHING_SAID, OpenedTurn, messages_of, print_message
 from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
 from sash.cli.title import shown_title
-from sash.core.explain import ExplainedTurn, Explanation, State
+from sash.core.explanation import ExplainedTurn, Explanation, State
 from sash.core.tokens import TokenCount, short
 from sash.core.turn import no_turn
 from sash.transcripts import Damage

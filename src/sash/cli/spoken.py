@@ -10,7 +10,7 @@ import msgspec
 from sash.cli.characters import clean, clean_lines
 from sash.cli.screen import Screen, Style
 from sash.core.aside import as_typed, is_aside, without_tags
-from sash.core.explain import ExplainedTurn
+from sash.core.explanation import ExplainedTurn
 from sash.core.frame import handle_of
 from sash.core.message import Document, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from sash.core.tokens import Counter, TokenCount

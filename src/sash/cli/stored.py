@@ -15,7 +15,7 @@ from sash.cli.characters import clean
 from sash.cli.folded import Telling
 from sash.cli.offered import is_session
 from sash.cli.written import heading_for
-from sash.core.explain import Explanation
+from sash.core.explanation import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
 from sash.core.tokens import Counter

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from sash.cli.folded import Keep, Reading, Telling, fold, tell_file
 from sash.cli.offered import chosen, is_session, session_names
-from sash.core.explain import Explanation
+from sash.core.explanation import Explanation
 from sash.core.message import Message
 from sash.core.tokens import Counter
 from sash.errors import NotFound, UnreadableTranscript

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sash.core.explain import Explanation, explain
+from sash.core.explain import explain
+from sash.core.explanation import Explanation
 from sash.core.frame import place_of
 from sash.errors import UnknownHandle
 from sash.fitting.replays import Listed

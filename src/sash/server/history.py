@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sash.core.event import Event
-from sash.core.explain import ExplainedTurn
+from sash.core.explanation import ExplainedTurn
 from sash.core.frame import handle_of
 from sash.core.message import Message, ToolCall, ToolResult
 from sash.core.turn import wrote

@@ -9,7 +9,7 @@ import msgspec
 
 from sash.core.budget import REMEDIES
 from sash.core.calibration import Calibration, Report, observe
-from sash.core.explain import Explanation
+from sash.core.explanation import Explanation
 from sash.core.frame import Frame
 from sash.core.policy import policy_from
 from sash.core.pressure import Pressure

@@ -9,7 +9,7 @@ import msgspec
 
 from sash.arguments import LINES, TEXT, WHOLE, one_of, takes
 from sash.core.event import Event
-from sash.core.explain import ExplainedTurn, Explanation
+from sash.core.explanation import ExplainedTurn, Explanation
 from sash.core.facts import Fact
 from sash.core.frame import Frame
 from sash.core.pressure import Pressure

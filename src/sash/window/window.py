@@ -13,7 +13,8 @@ import msgspec
 
 from sash.core.budget import Ledger
 from sash.core.commands import reframe
-from sash.core.explain import ExplainedTurn, Explanation, explain
+from sash.core.explain import explain
+from sash.core.explanation import ExplainedTurn, Explanation
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.kept import Lookup
