@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sash.core.departed import DepartedTurn, departed_steps, shortened_results
+from sash.core.departed import Departed, DepartedSteps, DepartedTurn, departed_steps, shortened_results
 from sash.core.frame import DigestedSteps, Frame
-from sash.core.live import LiveMessage
 from sash.core.past import Evicted
 from sash.core.recall import Remembered
 from sash.core.slide import Slide
@@ -18,38 +17,38 @@ if TYPE_CHECKING:
 
 def leave(fold: Fold, slide: Slide, *, before: Frame) -> None:
     """Takes out what a slide takes out, whose frame is in force already; `before` was it until then."""
-    leaving: list[Remembered] = []
-    for number in slide.evicted:
-        leaving += _evict(fold, number)
-    for digested in slide.frame.digested:
-        leaving += _digest_steps(fold, digested)
+    departed: list[Departed] = [_evict(fold, number) for number in slide.evicted]
+    departed += [_digest_steps(fold, digested) for digested in slide.frame.digested]
     if fold.memory is not None:
-        fold.memory = fold.memory.with_messages(leaving)
+        fold.memory = fold.memory.with_messages(
+            [
+                Remembered(live.position, live.position, one.number, live.came or live.message)
+                for one in departed
+                for live in one.messages()
+            ]
+        )
     if fold.policy.replace == "digest":
         _shorten(fold, before)
 
 
-def _evict(fold: Fold, number: int) -> list[Remembered]:
-    """A turn leaves; its messages, as they may be recalled."""
+def _evict(fold: Fold, number: int) -> DepartedTurn:
+    """A turn leaves."""
     turn = fold.turns.pop(number)
     fold.whole_tokens -= turn.whole_tokens
-    fold.left.add(DepartedTurn(turn, answered(turn, fold.answers)))
+    departed = DepartedTurn(turn, answered(turn, fold.answers))
+    fold.left.add(departed)
     gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), turn.first().position, fold.frame.number)
     fold.past.evicted.append(gone)
-    return [_remembered(number, live) for live in turn.messages()]
+    return departed
 
 
-def _digest_steps(fold: Fold, digested: DigestedSteps) -> list[Remembered]:
-    """The oldest steps of a turn leave; their messages, as they may be recalled."""
+def _digest_steps(fold: Fold, digested: DigestedSteps) -> DepartedSteps:
+    """The oldest steps of a turn leave."""
     turn = fold.turns[digested.turn]
     departed = departed_steps(turn, digested.steps, answered(turn, fold.answers))
     fold.left.add(departed)
     turn.digested = digested.steps
-    return [_remembered(turn.number, live) for live in departed.messages()]
-
-
-def _remembered(turn: int, live: LiveMessage) -> Remembered:
-    return Remembered(live.position, live.position, turn, live.came or live.message)
+    return departed
 
 
 def _shorten(fold: Fold, before: Frame) -> None:
