@@ -48,7 +48,7 @@ def test_turns_that_two_ask_for_at_once_are_read_once() -> None:
     """As a cached property does from Python 3.12 on: with no lock of its own, both have seen that they are unknown."""
     script = Script().user("one").assistant("1").user("two")
     first = resumed(fold_of(script), script)
-    state, said = first.state(), script.messages()
+    state, said = FoldState.of(first), script.messages()
     asked, go_on, looked_up = Event(), Event(), 0
 
     def lookup(places: Sequence[int]) -> list[Message]:
@@ -58,7 +58,7 @@ def test_turns_that_two_ask_for_at_once_are_read_once() -> None:
         assert go_on.wait(10)
         return [said[place] for place in places]
 
-    fold = Fold.resumed(state, first.policy, first.limits, first.counter, lookup)
+    fold = state.fold(first.policy, first.limits, first.counter, lookup)
     read = InWindow.__dict__["turns"].func
     with ThreadPoolExecutor(3) as pool:
         one = pool.submit(read, fold)
