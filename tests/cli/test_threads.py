@@ -175,9 +175,9 @@ def test_the_window_is_compacted_and_that_is_undone(home: Path) -> None:
     assert changed(home, "undo", "work").boundary == before.boundary
     here("compact", "work", home=home)
     assert ": the compact of frame " in here("undo", "work", home=home).words
-    for command in ("show", "explain"):
+    for command in ("show", "explain", "context"):
         told = here(command, "work", home=home).words
-        assert "since an undo it slides only when the window is full" in told
+        assert "slides only when the window is full, since an undo" in told
         assert "slides above" not in told
     assert "somebody compacted" in here("compact", "work", home=home).words
 

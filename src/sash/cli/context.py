@@ -12,6 +12,7 @@ from sash.cli.characters import clean
 from sash.cli.damage import print_damage
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, Style, screen
+from sash.cli.sliding import when_it_slides
 from sash.cli.spoken import about_call
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
@@ -166,9 +167,8 @@ def _print(it: Subject, told: ShownContext) -> None:
     out.say()
     _print_sources(out, now)
     free = max(0, now.window - now.used.value - now.ledger.row("reserve").given)
-    marks = f"history slides above {short(now.high)}, down to {short(now.low)}"
     out.say()
-    out.paragraph(f"{short(free)} free of {short(now.window)}; {marks}")
+    out.paragraph(f"{short(free)} free of {short(now.window)}; history {when_it_slides(now)}")
     if now.unsent:
         unsent = TokenCount(now.unsent, now.used.exact)
         why = "a flat prompt has no place for it" if it.setup.policy.flat else f"repairs leave it out, {LISTED}"

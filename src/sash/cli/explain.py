@@ -14,12 +14,12 @@ from sash.cli.number import TURN
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
+from sash.cli.sliding import when_it_slides
 from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
 from sash.core.explanation import ExplainedFrame, ExplainedResult, ExplainedTurn, Explanation
-from sash.core.tokens import short
 from sash.core.turn import no_turn
 
 FREED = (
@@ -57,10 +57,7 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         if number is not None:
             _print_turn(out, told, number)
             return
-        slides = f"slides above {short(told.high)}, down to {short(told.low)}"
-        if told.suspended:
-            slides = "since an undo it slides only when the window is full"
-        out.paragraph(f"history {told.tokens} · {slides} · frame {told.frame}", "bold")
+        out.paragraph(f"history {told.tokens} · {when_it_slides(told)} · frame {told.frame}", "bold")
         _print_frames(out, told)
         _print_summaries(out, told)
         _print_recalled(out, told)

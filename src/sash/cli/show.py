@@ -19,6 +19,7 @@ from sash.cli.parts import others_of, which_of
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
+from sash.cli.sliding import SUSPENDED
 from sash.cli.spoken import NOTHING_SAID, OpenedTurn, messages_of, print_messages
 from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
@@ -149,7 +150,7 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
     explained, context = it.explain(), it.context()
     _heading(out, it, explained)
     print_pressure(out, context.pressure)
-    slides = "since an undo it slides only when the window is full" if explained.suspended else "slides above"
+    slides = SUSPENDED if explained.suspended else "slides above"
     unsent = f"; {TokenCount(context.unsent, context.used.exact)} of it is not sent" if context.unsent else ""
     out.paragraph(f"history {explained.tokens} of {short(explained.high)} ({slides}){unsent}", "dim")
     if not context.window_known:

@@ -26,6 +26,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Above it history slides."""
     low: int
     """A slide goes down to it."""
+    suspended: bool
+    """Since an undo the high mark is not looked at, until the window is full or somebody compacts."""
     frame: int
     boundary: int
     turns: int

@@ -228,6 +228,7 @@ class Window:
             messages=messages,
             ledger=ledger,
             around=used.value - ledger.used.value,
+            suspended=fold.suspended,
             unsent=max(0, fold.total.value - ledger.row("history").used.value),
             pressure=pressure_of(used, fold.limits.window),
         )

@@ -43,7 +43,6 @@ export const threads = (given = {}) => call("GET", `/v1/threads${query(given)}`)
 export const create = (given) => call("POST", "/v1/threads", given);
 export const thread = (id) => call("GET", at(id));
 export const change = (id, given) => call("PATCH", at(id), given);
-export const forget = (id) => call("DELETE", at(id));
 export const history = (id, given = {}) => call("GET", `${at(id, "history")}${query({ includeInternal: true, ...given })}`);
 export const explain = (id, given = {}) => call("GET", `${at(id, "explain")}${query(given)}`);
 export const context = (id, given = {}) => call("GET", `${at(id, "context")}${query(given)}`);

@@ -55,7 +55,7 @@ export function strip(choose) {
       evicted.length ? make("span.key", { style: { "--of": "var(--reserve)" } }, `${evicted.length} evicted: in the log, not in the window`) : null,
       carried ? make("span.key", { style: { "--of": "var(--carried)" } }, `${carried} carried`) : null,
       short.size ? make("span", {}, "▨ shortened") : null,
-      make("span", {}, `slides above ${tokens(explained.high)} down to ${tokens(explained.low)}`));
+      make("span", {}, explained.suspended ? "slides only when the window is full, since an undo" : `slides above ${tokens(explained.high)} down to ${tokens(explained.low)}`));
   }
 
   /** One stop for the tab key; from there the arrows go from cell to cell. */

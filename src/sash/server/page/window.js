@@ -47,7 +47,7 @@ function marks(explained) {
   return make("div.marks", { hint: `history slides above ${tokens(explained.high)}, down to ${tokens(explained.low)}` },
     make("div.meter.tall", { role: "img", "aria-label": `history ${tokens(explained.tokens)} of ${tokens(explained.high)}` },
       make("i", { style: { width: share(explained.tokens) } }), make("b.low", { style: { left: share(explained.low) } })),
-    make("p.faint", {}, `history ${tokens(explained.tokens)} of ${tokens(explained.high)}: the next slide goes down to the tick`));
+    make("p.faint", {}, `history ${tokens(explained.tokens)} of ${tokens(explained.high)}: ${explained.suspended ? "it slides only when the window is full, since an undo" : "the next slide goes down to the tick"}`));
 }
 
 function slides(explained) {
