@@ -124,6 +124,8 @@ def test_a_branch_that_was_left_is_named_beside_its_session(home: Path) -> None:
 def test_agents_alone_in_a_file_are_told_apart(home: Path) -> None:
     lines = [{**line, "isSidechain": True, "agentId": f"a{n}"} for n in (1, 2) for line in exchange(n, f"Agent {n}")]
     written(home / "agents.jsonl", lines)
-    assert "one of 2 conversations in the file (part a1)" in here("show", "agents.jsonl", home=home).words
+    for command in ("show", "context", "explain"):
+        assert "one of 2 conversations in the file (part a1)" in here(command, "agents.jsonl", home=home).words
+    assert "one of 2 conversations in the file (part a1)" in here("fit", "agents.jsonl", home=home).err
     assert imported(home, "agents.jsonl").thread == "s1"
     assert imported(home, "agents.jsonl", "--part", "a2").thread == "s1-a2"

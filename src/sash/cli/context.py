@@ -11,6 +11,7 @@ from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.parts import print_which
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.sliding import when_it_slides
 from sash.cli.spoken import about_call
@@ -163,6 +164,7 @@ def _print(it: Subject, told: ShownContext) -> None:
     default = " (a default: nobody knows this model)" if now.model else " (a default)"
     window = f"{short(now.window)}{'' if now.window_known else default}"
     out.paragraph(clean(f"{now.model or 'no model named'} · window {window} · counted by {now.counter}"), "dim")
+    print_which(out, it.parts)
     out.say(_bar(out, now))
     out.say()
     _print_sources(out, now)

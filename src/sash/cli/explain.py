@@ -12,6 +12,7 @@ from sash.cli.characters import clean
 from sash.cli.damage import print_damage
 from sash.cli.number import TURN
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
+from sash.cli.parts import print_which
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
 from sash.cli.sliding import when_it_slides
@@ -58,6 +59,7 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
             _print_turn(out, told, number)
             return
         out.paragraph(f"history {told.tokens} · {when_it_slides(told)} · frame {told.frame}", "bold")
+        print_which(out, it.parts)
         _print_frames(out, told)
         _print_summaries(out, told)
         _print_recalled(out, told)

@@ -13,6 +13,7 @@ from sash.cli.answer import answer
 from sash.cli.damage import tell_damage
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.output import output_option, written_to
+from sash.cli.parts import which_was_read
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount, total
 from sash.transcripts import FORMATS, WRITERS, Damage, Entry, write_transcript
@@ -84,11 +85,11 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
                     lost = _write_session(it, prepared, format_as, into)
                 else:
                     into.write(prepared.body + b"\n")
-        told = _told(it, prepared, lost, output)
+        told, which = _told(it, prepared, lost, output), which_was_read(it.parts)
     if as_json:
         answer(told)
     else:
-        click.echo(_sentence(told), err=True)
+        click.echo("\n".join(filter(None, (_sentence(told), which))), err=True)
         tell_damage(told.damage, told.damaged)
 
 

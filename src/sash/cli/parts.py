@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sash.cli.amount import amount
 from sash.cli.characters import clean
+from sash.cli.screen import Screen
 from sash.transcripts import Part
 
 NAMED = 6
@@ -19,6 +20,18 @@ def which_of(parts: Sequence[Part]) -> str:
     # Of a tree any entry can be named, also one that no conversation ends with.
     current = next((f" (part {part.name})" for part in parts if part.current), "")
     return f"one of {amount(len(parts), 'conversation')} in the file{clean(current)}"
+
+
+def which_was_read(parts: Sequence[Part]) -> str:
+    """The same for who only looks, with how to look at another."""
+    which = which_of(parts)
+    return f"{which}; --part reads another: {others_of(parts)}" if which else ""
+
+
+def print_which(out: Screen, parts: Sequence[Part]) -> None:
+    """A line of it, where there are several."""
+    if line := which_was_read(parts):
+        out.paragraph(line, "dim")
 
 
 def others_of(parts: Sequence[Part]) -> str:

@@ -15,7 +15,7 @@ from sash.cli.characters import clean
 from sash.cli.damage import print_damage
 from sash.cli.number import TURN, Number
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
-from sash.cli.parts import others_of, which_of
+from sash.cli.parts import print_which
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
@@ -177,8 +177,7 @@ def _heading(out: Screen, it: Subject, explained: Explanation) -> None:
     if it.compactions:
         parts.append(f"compacted {amount(it.compactions, 'time')} by the tool")
     out.paragraph(" · ".join(filter(None, parts)), "dim")
-    if which := which_of(it.parts):
-        out.paragraph(f"{which}; --part reads another: {others_of(it.parts)}", "dim")
+    print_which(out, it.parts)
 
 
 def _print_turns(out: Screen, it: Subject, turns: tuple[ExplainedTurn, ...], boundary: int, *, messages: bool) -> None:
