@@ -11,7 +11,7 @@ Every error that sash raises on purpose.
     ├── InvalidSetting        a setting that does not exist, or cannot have that value
     ├── InvalidUpstream       an address that no provider can be reached at
     ├── MissingExtra          what was asked for needs a package that is not installed
-    ├── NothingToUndo         no slide, rewind or pin is in force that could be taken back
+    ├── NothingToUndo         no slide and no command is in force that could be taken back
     ├── PinsFull              more is pinned than pins may take
     ├── ProviderError         a provider did not answer, or not with an answer
     │   ├── AnswerBroken      what came is no answer, or only a part of one
@@ -162,7 +162,7 @@ class NothingToUndo(SashError):
 
     def __init__(self, thread: str, *, window: int = 0) -> None:
         self.thread, self.window = thread, window
-        why = "no slide, rewind or pin that changed its window is in force"
+        why = "no slide, compact, rewind, pin, unpin, forget or summary of yours is in force"
         if window:
             why = f"what would come back does not fit a window of {window:,}; raise `window`, or pin the turns you need"
         super().__init__(f"nothing in the thread {thread!r} can be undone: {why}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from sash.core.policy import Policy
@@ -254,6 +255,53 @@ def test_a_slide_that_the_window_forces_cannot_be_undone() -> None:
     assert (numbers(thread, "live"), thread.seq) == (live, seq)
     talk(thread, 1)
     assert thread.verify().ok
+
+
+def test_an_undo_takes_back_what_was_done_last_also_where_it_changed_no_frame() -> None:
+    thread = opened()
+    talk(thread, 20)
+    before = numbers(thread, "evicted")
+    assert thread.pin(20) is None
+    assert thread.undo().reason == "undo"
+    assert [turn.number for turn in thread.turns() if turn.pinned] == []
+    thread.remember("The port is 8080.")
+    assert thread.forget("The port") is None
+    thread.undo()
+    assert [fact.text for fact in thread.facts()] == ["The port is 8080."]
+    assert numbers(thread, "evicted") == before
+    told = [frame.reason for frame in thread.explain().frames if frame.rule == "undo"]
+    assert told == ["the pin was undone", "the forgetting was undone"]
+    assert thread.verify().ok
+
+
+def test_only_an_undone_slide_suspends_the_high_mark() -> None:
+    thread = opened()
+    talk(thread, 20)
+    thread.pin(1)
+    thread.undo()
+    assert not thread.explain().suspended
+    slides = len(thread.frames())
+    talk(thread, 20)
+    assert len(thread.frames()) > slides
+    assert thread.explain().tokens.value <= thread.explain().high
+    thread.undo()
+    assert thread.explain().suspended
+    thread.pin(1)
+    thread.undo()
+    assert thread.explain().suspended
+    assert thread.verify().ok
+
+
+def test_settings_are_not_taken_back_by_an_undo() -> None:
+    thread = opened()
+    talk(thread, 20)
+    slid = thread.frames()[-1].number
+    thread.configure(policy=msgspec.structs.replace(thread.setup.policy, pin_tokens=777))
+    assert thread.frames()[-1].reason == "configure"
+    thread.undo()
+    told = [frame.reason for frame in thread.explain().frames if frame.rule == "undo"]
+    assert told == [f"the slide of frame {slid} was undone"]
+    assert thread.setup.policy.pin_tokens == 777
 
 
 def test_an_undo_tells_what_it_took_back() -> None:

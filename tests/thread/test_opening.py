@@ -10,10 +10,13 @@ import pytest
 
 import sash
 from sash.core.policy import Policy
+from sash.core.tokens import TokenCount
+from sash.counters import registry
+from sash.counters.seeds import WORDS_ONLY, Chars4
 from sash.errors import InvalidPolicy, StoreUnavailable, UnknownWire
 from sash.store import MemoryStore
 from tests.builders import words
-from tests.thread.speaking import SMALL, opened, talk
+from tests.thread.speaking import SMALL, numbers, opened, talk
 
 
 def test_a_thread_is_there_again_with_all_that_it_was_set_up_for(tmp_path: Path) -> None:
@@ -90,3 +93,24 @@ with ThreadPoolExecutor(8) as pool:
 @pytest.mark.parametrize("attempt", range(3))
 def test_the_first_threads_of_a_process_may_be_opened_at_once(attempt: int) -> None:
     subprocess.run([sys.executable, "-c", _AT_ONCE], check=True, timeout=60)
+
+
+class Sixteenth(Chars4):
+    """What the counter of that name may be one day."""
+
+    version = "2"
+
+    def count(self, text: str) -> TokenCount:
+        return TokenCount(len(text) // 16, exact=not text)
+
+
+def test_a_thread_that_is_counted_in_another_way_tells_of_all_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    thread = opened(store)
+    talk(thread, 20)
+    assert numbers(thread, "evicted")
+    monkeypatch.setitem(registry._SEEDS, "chars4", (Sixteenth(), WORDS_ONLY))
+    monkeypatch.setattr(registry, "_made", registry._made.__wrapped__)
+    again = opened(store)
+    assert numbers(again, "evicted") == []
+    assert again.turns()[0].reason == "history was not full enough for it to leave"

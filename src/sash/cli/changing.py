@@ -77,7 +77,7 @@ def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "",
         before, after = (TokenCount(size, row.used.exact) for size in (frame.tokens_before, frame.tokens))
         sizes = f"history {before} → {after}"
         live = f"live from turn {frame.boundary}" if frame.boundary else "all turns live"
-        why = because(frame, undone=undone_by(thread.tail.log).get(frame.number))
+        why = because(frame, undone=undone_by(thread.tail.log).get(frame.number, ""))
         out.paragraph(f"frame {frame.number}: {why}; {sizes}, {live}")
     elif not words:
         out.paragraph("The window is as it was.")

@@ -32,11 +32,15 @@ _UNDONE: dict[Reason, str] = {
     "summary": "the summary",
     "forget": "the forgetting",
 }
-"""What a frame was; of all others, a slide."""
+"""What an event did; all others, a slide."""
 
 
-def because(frame: Frame, *, undone: Frame | None = None) -> str:
-    """Why this frame was made; of an undo with the frame that was `undone`, where that is known."""
-    if undone is None:
-        return BECAUSE[frame.reason]
-    return f"{_UNDONE.get(undone.reason, 'the slide')} of frame {undone.number} was undone"
+def because(frame: Frame, *, undone: str = "") -> str:
+    """Why this frame was made; of an undo with what was `undone`, where that is known."""
+    return f"{undone} was undone" if undone else BECAUSE[frame.reason]
+
+
+def what_was(reason: Reason, frame: int = 0) -> str:
+    """What an undo takes back, with the number of the frame that it had led to."""
+    words = _UNDONE.get(reason, "the slide")
+    return f"{words} of frame {frame}" if frame else words

@@ -299,19 +299,21 @@ class _View:
         return found
 
     def _back_since(self) -> dict[int, int]:
-        """The frame with which a turn came back that had left, of those that are in the window again."""
+        """
+        The frame with which a turn came back that had left, of those that are in the window again.
+
+        Of some there is none: a log that is counted in another way than before may be folded to fewer slides.
+        """
         last = {number: frame for frame, gone in self.left_at.items() for number in gone if number in self.fold.turns}
-        return {
-            number: next(
-                frame.number
-                for frame in self.past.frames
-                if frame.number > left and (frame.boundary <= number or number in frame.carried)
-            )
-            for number, left in last.items()
-        }
+        back: dict[int, int] = {}
+        for frame in reversed(self.past.frames):
+            for number, left in last.items():
+                if frame.number > left and (frame.boundary <= number or number in frame.carried):
+                    back[number] = frame.number
+        return back
 
     def _because(self, number: int) -> str:
-        return because(self.by_number[number], undone=self.past.undone.get(number))
+        return because(self.by_number[number], undone=self.past.undone.get(number, ""))
 
     def _pin(self, number: int) -> tuple[str, ...]:
         return (f"pin {number}",) if self.stored else ()

@@ -31,7 +31,7 @@ class Past(msgspec.Struct):
     evicted: list[Evicted] = []
     rewound: list[Evicted] = []
     """Turns that a rewind has taken out."""
-    undone: dict[int, Frame] = {}
+    undone: dict[int, str] = {}
     """What each frame that an undo has made takes back."""
 
     def copy(self) -> Past:

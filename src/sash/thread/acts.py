@@ -109,6 +109,8 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the frame that this makes."""
     before: int = 0
     """What history took until then."""
+    suspended: bool = True
+    """Whether the high mark waits from here on, until the window is full or the user compacts."""
 
 
 class Redacted(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,11 +12,15 @@ from collections.abc import Iterable
 import msgspec
 
 from sash.core.event import Event, Kind
+from sash.core.frame import Reason
 from sash.thread.acts import Rewound, Undone, Vetoed, act_of
 
 EDITS: frozenset[Kind] = frozenset({"rewind", "undo", "redact"})
 """What comes after one of these is not simply more of what was before it."""
 DECIDING: frozenset[Kind] = frozenset({"rewind", "undo", "veto"})
+
+COMMANDS: dict[Kind, Reason] = {"pin": "pin", "unpin": "unpin", "forget": "forget"}
+"""What the user can take back also where it has led to no frame: a live turn was pinned, a new fact forgotten."""
 
 _NEVER_OUT: frozenset[str] = frozenset({"configure", "overflow", "redact"})
 """A rewind brings back what was said, not what the thread was set up for or learned of its provider; nor redactions."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
+from sash.core.because import what_was
 from sash.core.event import Event
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.past import Evicted, Past
 from sash.core.turn import title_of, wrote
 from sash.thread.acts import Undone, act_of
-from sash.thread.edits import DECIDING, edits_of
+from sash.thread.edits import COMMANDS, DECIDING, edits_of
 from sash.thread.log import Log, message_of
 
 
@@ -36,11 +37,14 @@ def past_of(log: Log, fold: Fold, numbers: range | None = None) -> Past:
     return Past(frames, evicted, rewound, undone_by(log))
 
 
-def undone_by(log: Log) -> dict[int, Frame]:
-    """The frame that each undo has taken back, by the number of the frame that the undo has made."""
+def undone_by(log: Log) -> dict[int, str]:
+    """What each undo has taken back, by the number of the frame that the undo has made."""
     acts = [act_of(event, Undone) for event in log.events(kinds={"undo"})]
-    made = dict(log.frames()) if acts else {}
-    return {act.frame: made[act.undoes] for act in acts if act.undoes in made}
+    if not acts:
+        return {}
+    words = {event.seq: what_was(COMMANDS[event.kind]) for event in log.events(kinds=COMMANDS.keys())}
+    words |= {after: what_was(frame.reason, frame.number) for after, frame in log.frames()}
+    return {act.frame: words[act.undoes] for act in acts if act.undoes in words}
 
 
 def _left_at(frames: Iterable[Frame], numbers: list[int]) -> dict[int, int]:

@@ -110,7 +110,7 @@ class Replay:
             case "undo":
                 undo = act_of(event, Undone)
                 frame = reframe(fold, "undo", number=undo.frame, rewound=gaps, before=undo.before)
-                fold.suspended = True
+                fold.suspended = undo.suspended
                 return frame
             case "redact":
                 return reframe(fold, "redact", number=act_of(event, Redacted).frame, rewound=gaps)

@@ -191,7 +191,7 @@ class Thread(Reading):
             return _newest(self._write(make)) if compacts(fold) else None
 
     def undo(self) -> Frame:
-        """Takes back the newest thing that changed the head of the window: a slide, a rewind, a pin."""
+        """Takes back the newest slide, compact, rewind, pin, unpin, forget or summary of the user's."""
         with self._lock:
             return _frame(self._write(lambda replay, seq: undone(replay, seq, self._tail, self.name)))
 
