@@ -3,7 +3,7 @@ Every error that sash raises on purpose.
 
     SashError
     ├── BodyTooLarge          a request of more bytes than the provider takes
-    ├── FactTooLong           a fact is larger than facts may be together
+    ├── FactsFull             more would be remembered than facts may take of the window
     ├── InvalidArgument       a call was given something of another kind than it takes
     ├── InvalidMessage        what came in is not a message of its wire
     ├── InvalidPolicy         a policy that cannot be followed
@@ -168,15 +168,20 @@ class NothingToUndo(SashError):
         super().__init__(f"nothing in the thread {thread!r} can be undone: {why}")
 
 
-class FactTooLong(SashError):
-    """A fact that would never stand in the window: alone it takes more than facts may take together."""
+class FactsFull(SashError):
+    """More would be remembered than facts may take of the window: one of them would not be told."""
 
-    def __init__(self, *, tokens: TokenCount, limit: int) -> None:
-        self.tokens, self.limit = tokens, limit
-        super().__init__(
-            f"the fact takes {tokens.full} tokens under its heading, and all facts together may take {limit:,}; "
-            "say it shorter, or raise `facts_tokens`"
-        )
+    def __init__(self, *, facts: int, tokens: TokenCount, limit: int) -> None:
+        self.facts, self.tokens, self.limit = facts, tokens, limit
+        if not limit:
+            told = (
+                "facts may take 0 tokens: the policy allots them none, or its prompt is flat and has no place for them"
+            )
+        elif facts > 1:
+            told = f"with it {facts:,} facts would take {tokens.full} of at most {limit:,} tokens; forget one of them"
+        else:
+            told = f"the fact takes {tokens.full} of at most {limit:,} tokens that facts may take; say it shorter"
+        super().__init__(told if not limit else f"{told}, or raise `facts_tokens`")
 
 
 class PinsFull(SashError):

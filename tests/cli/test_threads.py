@@ -289,8 +289,12 @@ def test_a_fork_goes_its_own_way(home: Path) -> None:
 def test_a_fact_that_facts_have_no_room_for_is_refused(home: Path) -> None:
     ran = here("remember", "work", "a long story " * 400, home=home)
     assert (ran.code, ran.out) == (1, "")
-    assert "all facts together may take 400; say it shorter, or raise `facts_tokens`" in ran.err
+    assert "of at most 400 tokens that facts may take; say it shorter, or raise `facts_tokens`" in ran.err
     assert "No facts yet" in here("facts", "work", home=home).out
+    # What is refused has not changed the thread's policy either.
+    assert here("remember", "work", "short", "--set", "facts_tokens=2", home=home).code == 1
+    assert here("remember", "work", "short", home=home).code == 0
+    assert here("forget", "work", "short", home=home).code == 0
     assert here("remember", "work", "a long story " * 400, "--set", "facts_tokens=2k", home=home).code == 0
     assert "a long story" in here("facts", "work", home=home).out
 

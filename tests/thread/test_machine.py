@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sash.core.frame import Frame
 from sash.core.policy import Policy
-from sash.errors import FactTooLong, InvalidRequest, NotFound, NothingToUndo, PinsFull
+from sash.errors import FactsFull, InvalidRequest, NotFound, NothingToUndo, PinsFull
 from sash.store import MemoryStore
 from sash.thread import Thread, open_thread
 from sash.wire import wire_named
@@ -142,7 +142,7 @@ class Machine(RuleBasedStateMachine):
     def remember(self, text: str) -> None:
         try:
             self.thread.remember(text)
-        except FactTooLong:
+        except FactsFull:
             return
 
     @rule(text=st.sampled_from(["one", "two"]))

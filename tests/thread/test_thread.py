@@ -10,7 +10,7 @@ import pytest
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.slide import Slide
-from sash.errors import FactTooLong, InvalidMessage, NotFound, UnknownHandle, WindowOverflow
+from sash.errors import FactsFull, InvalidMessage, NotFound, UnknownHandle, WindowOverflow
 from sash.fitting import fit
 from sash.store import MemoryStore
 from tests.builders import Call, Script, lines, words
@@ -178,33 +178,70 @@ def test_what_is_to_be_remembered_is_kept_apart() -> None:
 
 
 def test_a_fact_that_no_frame_could_ever_tell_is_refused_with_the_sizes() -> None:
-    thread = opened()
-    limit = thread.window.fold.limits.facts
-    errors: list[FactTooLong] = []
+    limit = opened().window.fold.limits.facts
+    taken: list[str] = []
+    errors: list[FactsFull] = []
     for size in range(20, limit):
+        thread = opened()
         try:
-            thread.remember("x" * 4 * size)
-        except FactTooLong as error:
+            taken.append(thread.remember("x" * 4 * size).text)
+        except FactsFull as error:
             errors.append(error)
-    assert len(errors) + thread.seq == limit - 20
     assert {error.limit for error in errors} == {limit}
     assert min(error.tokens.value for error in errors) == limit + 1
-    assert str(errors[0]) == (
-        f"the fact takes ~{limit + 1} tokens under its heading, and all facts together may take {limit:,}; "
-        "say it shorter, or raise `facts_tokens`"
-    )
+    told = f"the fact takes ~{limit + 1} of at most {limit:,} tokens that facts may take; say it shorter"
+    assert str(errors[0]) == f"{told}, or raise `facts_tokens`"
     # The largest that was taken is told in full once a frame takes it in.
-    largest = thread.facts()[-1].text
+    thread = opened()
+    thread.remember(taken[-1])
     talk(thread, 20)
-    assert largest in str(thread.request()["messages"][0])
+    assert taken[-1] in str(thread.request()["messages"][0])
     for by in ("user", "model"):
-        with pytest.raises(FactTooLong):
+        with pytest.raises(FactsFull):
             thread.remember("a long story " * 100, by=by)
     thread.configure(policy=msgspec.structs.replace(SMALL, facts_tokens=500))
     assert thread.remember("a long story " * 100).text in [fact.text for fact in thread.facts()]
     thread.configure(policy=msgspec.structs.replace(SMALL, facts_tokens=0))
-    with pytest.raises(FactTooLong, match="may take 0"):
+    with pytest.raises(FactsFull, match="may take 0"):
         thread.remember("short")
+
+
+def test_all_that_is_remembered_is_told_and_what_has_no_room_beside_it_is_refused() -> None:
+    thread = opened()
+    said = [
+        f"{word} is what they said about it at length, and at some more length"
+        for word in ("one", "two", "three", "four")
+    ]
+    kept = said[:3]
+    for text in kept:
+        thread.remember(text)
+    with pytest.raises(FactsFull, match=r"with it 4 facts would take ~\d+ of at most 100 tokens; forget one of them"):
+        thread.remember(said[3])
+    talk(thread, 20)
+    head = str(thread.request()["messages"][0])
+    assert all(text in head for text in kept)
+    # What is forgotten makes room.
+    thread.forget(kept[0])
+    thread.remember(said[3])
+    # A policy with a flat prompt has none.
+    with pytest.raises(FactsFull, match="flat"):
+        opened(policy=Policy.recent()).remember("short")
+
+
+def test_a_forgotten_fact_leaves_the_head_however_it_is_quoted_there() -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": 'Look at the build. Always use the "uv" tool for builds.'})
+    thread.append({"role": "assistant", "content": "I will."})
+    talk(thread, 20)
+    assert "uv" in str(thread.request()["messages"][0])
+    assert thread.forget("Always use") is not None
+    assert "Always use the 'uv' tool" not in str(thread.request()["messages"][0])
+    thread.remember("The port is 8080.")
+    assert thread.compact() is not None
+    thread.remember("port")
+    # No line of the head says that, though a word in one does.
+    assert thread.forget("port") is None
+    assert thread.verify().ok
 
 
 def test_a_whole_body_and_nothing_at_all_are_refused() -> None:

@@ -17,6 +17,7 @@ from sash.core.because import because
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.tokens import TokenCount
+from sash.errors import SashError
 from sash.thread import Thread
 from sash.thread.past import undone_by
 
@@ -58,9 +59,16 @@ def changed_thread(name: str, given: dict[str, Any]) -> Iterator[Thread]:
         if written.where.startswith("--") and other not in STORED and other not in Policy.__struct_fields__:
             raise click.BadParameter(f"{other} is nothing that a thread's policy has", param_hint="'--set'")
     with stored_thread(name.removeprefix("thread:"), settings) as thread:
+        before = thread.setup.policy
         if settings.asked():
-            thread.configure(policy=settings.asked_of(thread.setup.policy))
-        yield thread
+            thread.configure(policy=settings.asked_of(before))
+        try:
+            yield thread
+        except (SashError, click.ClickException):
+            # What was refused changes nothing, also not what was to be changed first.
+            if thread.setup.policy != before:
+                thread.configure(policy=before)
+            raise
 
 
 def tell(thread: Thread, frame: Frame | None, *, as_json: bool, words: str = "", **more: Any) -> None:

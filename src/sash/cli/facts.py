@@ -67,13 +67,14 @@ def remember(thread: str, text: str, as_json: bool, **given: Any) -> None:
 @click.argument("text")
 def forget(thread: str, text: str, as_json: bool, **given: Any) -> None:
     """
-    Take back a fact of THREAD: it is not told any more.
+    Take back a fact of THREAD: it is not told as one any more.
 
-    TEXT is what it says, or the beginning of that where no other fact begins so. The log keeps it;
-    `sash remember` brings it back.
+    TEXT is what it says, or the beginning of that where no other fact begins so. What was said stays
+    in the log and in what is told of its turn. `sash undo` brings the fact back.
     """
     with changed_thread(thread, given) as it:
         before = it.facts()
         frame = it.forget(text)
         gone = set(before) - set(it.facts())
-        tell(it, frame, as_json=as_json, words="".join(f"Forgotten: {clean(fact.text)}" for fact in gone))
+        told = {" ".join(fact.text.split()) for fact in gone}
+        tell(it, frame, as_json=as_json, words="".join(f"Forgotten: {clean(words)}" for words in told))

@@ -6,11 +6,12 @@ from collections.abc import Collection
 
 import msgspec
 
-from sash.core.facts import Fact
+from sash.core.facts import Fact, line_of
 from sash.core.fold import EVERYTHING, Fold
 from sash.core.frame import Frame, Reason
 from sash.core.live import LiveTurn
 from sash.core.slide import Slide
+from sash.core.told import wish_line
 
 
 def compact(fold: Fold, reason: Reason = "compact") -> Frame | None:
@@ -56,10 +57,11 @@ def pin(fold: Fold, turn: LiveTurn) -> Frame | None:
 def forget(fold: Fold, facts: Collection[Fact], *, seq: int) -> Frame | None:
     """Takes facts back; where one is told at the head of the window, that is a frame."""
     standing = fold.standing
-    told = "\n".join([standing.facts, standing.digest, *standing.steps.values()])
+    told = "\n".join([standing.facts, standing.digest, *standing.steps.values()]).split("\n")
     fold.kept_apart.forget(facts, seq=seq)
-    # They are told on one line each, however they were written.
-    return reframe(fold, "forget") if any(" ".join(fact.text.split()) in told for fact in facts) else None
+    # Among the facts, or, where those had no room for it, in the digest.
+    lines = {line for fact in facts for line in (line_of(fact), wish_line(fact.turn, fact.text))}
+    return reframe(fold, "forget") if not lines.isdisjoint(told) else None
 
 
 def unpin(fold: Fold, number: int) -> Frame | None:

@@ -18,11 +18,11 @@ import msgspec
 from sash.core.digest import quoted
 from sash.core.message import Message, by_sash
 from sash.core.terms import stem
-from sash.core.tokens import TokenCount
+from sash.core.tokens import TokenCount, total
 from sash.core.told import Room
 from sash.core.turn import wrote
 from sash.core.wish import wishes_in
-from sash.errors import FactTooLong
+from sash.errors import FactsFull
 
 Origin = Literal["given", "found", "model"]
 
@@ -42,6 +42,8 @@ class Fact(msgspec.Struct, frozen=True):
     origin: Origin = "given"
     superseded_by: int = 0
     """The event of the fact that took its place, or that took it back; 0: it stands."""
+    place: int = 0
+    """Which of the facts of that event it is."""
 
     def stands(self, before: int) -> bool:
         """Whether nothing had taken its place before an event of this number."""
@@ -52,7 +54,8 @@ def facts_in(message: Message, *, seq: int, turn: int) -> list[Fact]:
     """What the user wants from here on, where code can tell."""
     if not wrote(message):
         return []
-    return [Fact(seq, turn, " ".join(wish.split()), "found") for wish in wishes_in(message.text)]
+    wishes = enumerate(wishes_in(message.text))
+    return [Fact(seq, turn, " ".join(wish.split()), "found", place=place) for place, wish in wishes]
 
 
 def with_fact(facts: Sequence[Fact], new: Fact) -> list[Fact]:
@@ -170,13 +173,16 @@ def facts_text(facts: Iterable[Fact], room: Room) -> str:
     return "\n".join([TITLE, *lines]) if lines else ""
 
 
-def check_fact(fact: Fact, count: Callable[[str], TokenCount], *, limit: int) -> None:
-    """Refuses a fact for which there is no room, also where it is the only one: no frame would ever tell it."""
-    if not facts_text([fact], Room(limit, lambda text: count(text).value)):
-        line = line_of(fact)
+def check_room(facts: Sequence[Fact], count: Callable[[str], TokenCount], *, limit: int) -> None:
+    """Refuses facts that have no room together: what somebody wants remembered must be told by every frame."""
+    told = facts_text(facts, Room(limit, lambda text: count(text).value)).split("\n")
+    lines = [line_of(fact) for fact in facts]
+    if any(line not in told for line in lines):
         # Counted line by line it may be a little more, with the ends of the lines, or a little less.
-        parts, whole = count(TITLE) + count(line) + TokenCount(2), count(f"{TITLE}\n{line}")
-        raise FactTooLong(tokens=max(parts, whole, key=lambda tokens: tokens.value), limit=limit)
+        parts = total(map(count, lines)) + count(TITLE) + TokenCount(len(lines) + 1)
+        whole = count("\n".join([TITLE, *lines]))
+        tokens = max(parts, whole, key=lambda tokens: tokens.value)
+        raise FactsFull(facts=len(facts), tokens=tokens, limit=limit)
 
 
 def line_of(fact: Fact) -> str:

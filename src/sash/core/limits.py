@@ -85,6 +85,10 @@ def limits_of(
         # At least 1: a tiny window must not turn a rung off, which is what 0 says.
         return given if given is not None else max(1, min(default, _part(high, share)))
 
+    facts = 0
+    if not policy.flat:
+        # A flat prompt has no place for them.
+        facts = at_most(policy.facts_tokens, own.get("facts") or 1_000, 1.0 if own.get("facts") else 0.1)
     return Limits(
         window=size,
         window_known=known is not None,
@@ -98,7 +102,7 @@ def limits_of(
         worth=at_most(policy.worth_tokens, 20_000, 0.1),
         record_over=at_most(policy.record_over_tokens, 25_000, 0.25),
         summary=at_most(policy.summary_tokens, own.get("summary") or 4_000, 1.0 if own.get("summary") else 0.1),
-        facts=at_most(policy.facts_tokens, own.get("facts") or 1_000, 1.0 if own.get("facts") else 0.1),
+        facts=facts,
         pins=at_most(policy.pin_tokens, 10_000, 0.1),
         step_digest=at_most(policy.step_digest_tokens, 4_000, 0.1),
     )

@@ -133,7 +133,7 @@ class _Told:
     def sections(self, digest: Digest, visible: frozenset[str], *, settled: frozenset[str]) -> None:
         """All but turns, steps and names."""
         wanted = [(one.turn, " ".join(one.words.split())) for one in _last_of_each(digest.wishes)]
-        said = [f"- turn {turn}: {quoted(words)}" for turn, words in wanted if words not in settled]
+        said = [wish_line(turn, words) for turn, words in wanted if words not in settled]
         self.lines("What the user wants from here on, in their own words:", said, WISH_SHARE)
         findings = [f"- turn {said.turn}: {said.words}" for said in _last_of_each(digest.findings)]
         self.lines("The model decided or found:", findings, FINDING_SHARE)
@@ -244,6 +244,11 @@ def _failing(what: str, turn: int, outcome: str) -> str:
 
 def _again(failed_before: bool) -> str:
     return ", after it had failed" if failed_before else ""
+
+
+def wish_line(turn: int, words: str) -> str:
+    """What the user wanted, in their own words, on one line."""
+    return f"- turn {turn}: {quoted(words)}"
 
 
 def _last_of_each(said: Sequence[Said]) -> Iterator[Said]:

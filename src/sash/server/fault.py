@@ -87,7 +87,7 @@ _CODES: tuple[tuple[type[errors.SashError], Code, int | None], ...] = (
     (errors.ThreadExists, "CONFLICT", None),
     (errors.NothingToUndo, "CONFLICT", None),
     (errors.PinsFull, "CONFLICT", None),
-    (errors.FactTooLong, "INVALID_ARGUMENT", None),
+    (errors.FactsFull, "INVALID_ARGUMENT", None),
     (errors.SummaryRejected, "CONFLICT", None),
     (errors.ThreadMoved, "CONFLICT", None),
     (errors.StoreBusy, "UPSTREAM_UNAVAILABLE", None),

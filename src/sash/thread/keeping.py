@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sash.core.facts import Fact, check_fact
+from sash.core.facts import Fact, check_room, with_fact
 from sash.core.noted import clip
 from sash.errors import NotFound
 from sash.thread.acts import Forgotten, Remembered, event_of
@@ -15,15 +15,17 @@ def remembered(replay: Replay, seq: int, act: Remembered, turn: int | None) -> D
     fold = replay.window.fold
     came_from = fold.placing.turn if turn is None else turn
     event = event_of("fact", act, seq=seq + 1, turn=-1 if came_from is None else came_from)
-    check_fact(fact_of(event, act), fold.counter.text, limit=fold.limits.facts)
+    fact = fact_of(event, act)
+    # What the user wants remembered stays; a model's facts, and those that code found, have the room that is left.
+    staying = [old for old in with_fact(fold.facts, fact)[:-1] if old.origin == "given" and not old.superseded_by]
+    check_room([*(staying if fact.origin == "given" else ()), fact], fold.counter.text, limit=fold.limits.facts)
     return drafted(replay, event)
 
 
 def forgotten(replay: Replay, seq: int, words: str) -> Draft:
     """A fact is taken back: the one with these words, or the only one that begins with them."""
-    facts = replay.window.fold.facts
-    gone = _meant(words, [fact for fact in facts if not fact.superseded_by])
-    act = Forgotten(tuple((fact.seq, _place(fact, facts)) for fact in gone))
+    gone = _meant(words, [fact for fact in replay.window.fold.facts if not fact.superseded_by])
+    act = Forgotten(tuple((fact.seq, fact.place) for fact in gone))
     return drafted(replay, event_of("forget", act, seq=seq + 1))
 
 
@@ -37,10 +39,6 @@ def _meant(words: str, standing: list[Fact]) -> list[Fact]:
         named = ", ".join(repr(clip(text, SHOWN)) for text in sorted(found)[:3])
         raise NotFound("fact", words, f"several begin so: {named}; write more of it")
     return [fact for fact in standing if " ".join(fact.text.split()) in found]
-
-
-def _place(fact: Fact, facts: list[Fact]) -> int:
-    return [other for other in facts if other.seq == fact.seq].index(fact)
 
 
 SHOWN = 60

@@ -173,10 +173,7 @@ class Replay:
 
 def facts_at(fold: Fold, act: Forgotten) -> tuple[Fact, ...]:
     """The facts that an act names; those whose words were removed since are not among them."""
-    places: dict[int, list[Fact]] = {}
-    for fact in fold.facts:
-        places.setdefault(fact.seq, []).append(fact)
-    return tuple(places[seq][place] for seq, place in act.facts if place < len(places.get(seq, ())))
+    return tuple(fact for fact in fold.facts if (fact.seq, fact.place) in act.facts)
 
 
 def fact_of(event: Event, act: Remembered) -> Fact:

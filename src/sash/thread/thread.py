@@ -290,7 +290,7 @@ class Thread(Reading):
         Keeps a statement apart from the history, where no slide takes it away.
 
         What a model says it has read (`by="model"`) is marked so, and takes the place of nothing that the
-        user said. `turn` is where it came from; left out, the newest. `FactTooLong` beyond `facts_tokens`.
+        user said. `turn` is where it came from; left out, the newest. `FactsFull` beyond `facts_tokens`.
         """
         if not text.strip():
             raise InvalidMessage("a fact has no words; say what is to be remembered", field="text")
