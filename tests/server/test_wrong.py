@@ -57,6 +57,22 @@ def test_a_request_is_refused_by_the_field_that_is_wrong(body: bytes, field: str
     assert fault.details.get("field", "") == field
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "said"),
+    [
+        (b'{"x - at `$y": 1}', "x - at `$y", "the body has no field 'x - at `$y'; it takes"),
+        (b'{"x - at `$.title": 1}', "x - at `$.title", "the body has no field 'x - at `$.title'; it takes"),
+        (b'{"many": [{"x - at `$": 1}]}', "many[0].x - at `$", "many[0] has no field 'x - at `$'; it takes"),
+        (b'{"many": [{"x` - at `$y": 1}]}', "many[0].x` - at `$y", "many[0] has no field 'x` - at `$y'; it takes"),
+        (b'{"order": "x\' - at `$.title"}', "order", 'order: "x\' - at `$.title" is none of its words; it takes'),
+    ],
+)
+def test_words_of_the_clients_are_not_taken_for_the_place_of_what_is_wrong(body: bytes, field: str, said: str) -> None:
+    fault = refused(body)
+    assert fault.message.startswith(said)
+    assert fault.details["field"] == field
+
+
 def test_a_name_of_any_length_is_told_short() -> None:
     assert len(refused(b'{"' + b"x" * 9_000 + b'": 1}', Nothing).message) < 200
     assert refused(b'{"x": 1}', Nothing).message == "the body has no field 'x'; it takes none"

@@ -11,8 +11,11 @@ from sash.meant import meant
 from sash.server.fault import Fault
 from sash.wire.kinds import wrong_kind
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
-_WORD = re.compile(r"Invalid enum value '?(?P<word>.*?)'?", re.DOTALL)
+_PLACE = r"(?: - at `\$(?P<path>(?:\.[^.\[\]`]+|\[[^\]`]*\])+)`)?"
+"""Where it is, which is told last: a name or a word before it is the client's, and may look the same."""
+_UNKNOWN = re.compile(rf"Object contains unknown field `(?P<name>.*?)`{_PLACE}", re.DOTALL)
+_WORD = re.compile(rf"Invalid enum value (?P<quote>['\"]?)(?P<word>.*?)(?P=quote){_PLACE}", re.DOTALL)
+_OTHER = re.compile(rf"(?P<problem>.*?){_PLACE}", re.DOTALL)
 _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[[^\]]*\]")
 _SHOWN = 80
 """Characters of a name that nobody knows."""
@@ -20,20 +23,24 @@ _SHOWN = 80
 
 def wrong(error: msgspec.ValidationError, kind: Any, whole: str) -> Fault:
     """An error of msgspec's as a sentence that begins with the field it is about, or with all that was said."""
-    problem, _, path = str(error).partition(" - at `$")
-    field = path.rstrip("`").lstrip(".")
-    place = field
-    if unknown := _UNKNOWN.fullmatch(problem):
+    said = str(error)
+    unknown, word = _UNKNOWN.fullmatch(said), _WORD.fullmatch(said)
+    found = unknown or word or _OTHER.fullmatch(said)
+    assert found is not None
+    path = found["path"] or ""
+    place = field = path.lstrip(".")
+    if unknown:
         name = unknown["name"][:_SHOWN]
         place = f"{field}.{name}" if field else name
         known = [each.encode_name for struct in _kinds(kind, path, "fields") for each in struct.fields]
         told = f"{field or whole} has no field {name!r}; {_remedy(name, known)}"
-    elif word := _WORD.fullmatch(problem):
+    elif word:
         given = word["word"][:_SHOWN]
         words = [str(each) for literal in _kinds(kind, path, "values") for each in literal.values]
         told = f"{field or whole}: {given!r} is none of its words; {_remedy(given, words)}"
     else:
-        told = f"{field}: {wrong_kind(problem)}" if field else f"{whole} {wrong_kind(problem)}"
+        problem = wrong_kind(found["problem"])
+        told = f"{field}: {problem}" if field else f"{whole} {problem}"
     return Fault("INVALID_ARGUMENT", told, details={"field": place} if place else None)
 
 
@@ -45,7 +52,7 @@ def _remedy(given: str, known: list[str]) -> str:
 def _kinds(kind: Any, path: str, having: str) -> list[Any]:
     """What may stand at that place of a value, and has fields, or values to choose from."""
     kinds = _inside(msgspec.inspect.type_info(kind))
-    for step in _STEP.finditer(path.rstrip("`")):
+    for step in _STEP.finditer(path):
         kinds = [inner for outer in kinds for each in _next(outer, step["field"]) for inner in _inside(each)]
     return [each for each in kinds if hasattr(each, having)]
 
