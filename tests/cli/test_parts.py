@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 
@@ -36,6 +37,26 @@ def threads(home: Path) -> list[str]:
     """The names of all threads, in order."""
     told = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads)
     return sorted(thread.name for thread in told.threads)
+
+
+def imported_all(home: Path, *words: str) -> ImportedAll:
+    """What was taken of each conversation."""
+    return msgspec.json.decode(here("import", *words, "--all", "--json", home=home).out, type=ImportedAll)
+
+
+def opencode(home: Path, *sessions: str) -> None:
+    """opencode's database with these sessions, the newest last."""
+    place = home / ".local/share/opencode/opencode.db"
+    place.parent.mkdir(parents=True)
+    with apsw.Connection(str(place)) as database:
+        database.execute("CREATE TABLE session (id, title, parent_id, time_updated)")
+        database.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        database.execute("CREATE TABLE part (id, message_id, session_id, data)")
+        for at, name in enumerate(sessions, 700_000):
+            said = json.dumps({"type": "text", "text": f"Hello from {name}"})
+            database.execute("INSERT INTO session VALUES (?, ?, NULL, ?)", (name, name, at))
+            database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (f"m-{name}", name, at, '{"role": "user"}'))
+            database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"p-{name}", f"m-{name}", name, said))
 
 
 def test_importing_one_of_several_tells_which_and_how_to_take_the_others(home: Path) -> None:
@@ -76,7 +97,7 @@ def test_all_conversations_are_taken_and_nothing_twice(home: Path) -> None:
     assert ran.code == 0
     assert "9 threads in all" in ran.words
     assert threads(home) == ["runs", *(f"runs-{number}" for number in range(1, 9))]
-    again = msgspec.json.decode(here("import", "runs.json", "--all", "--json", home=home).out, type=ImportedAll)
+    again = imported_all(home, "runs.json")
     assert sum(told.added for told in again.imported) == 0
     assert [told.known for told in again.imported] == [2 * number for number in range(1, 10)]
 
@@ -90,6 +111,25 @@ def test_one_that_is_refused_keeps_none_of_the_others_out(home: Path) -> None:
     assert [(each.thread, each.part) for each in told.refused] == [("runs-4", "4")]
     assert len(told.imported) == 8
     assert "not taken: there is a thread 'runs-4' already" in here("import", "runs.json", "--all", home=home).words
+
+
+@pytest.mark.parametrize("named", ["opencode:ses_1", "opencode:ses_2", "opencode:latest"])
+def test_all_sessions_of_a_database_are_taken_whichever_is_named(home: Path, named: str) -> None:
+    opencode(home, "ses_1", "ses_2", "ses_3")
+    told = imported_all(home, named)
+    assert sorted((each.thread, each.part, each.added) for each in told.imported) == [
+        ("ses_1", "ses_1", 1),
+        ("ses_2", "ses_2", 1),
+        ("ses_3", "ses_3", 1),
+    ]
+    assert threads(home) == ["ses_1", "ses_2", "ses_3"]
+
+
+def test_a_session_of_a_database_has_one_name_however_it_is_asked_for(home: Path) -> None:
+    opencode(home, "ses_1", "ses_2")
+    assert imported(home, "opencode:ses_1").thread == "ses_1"
+    assert imported(home, "opencode:latest", "--part", "ses_1").known == 1
+    assert threads(home) == ["ses_1"]
 
 
 def test_all_and_one_cannot_be_asked_for_at_once(home: Path) -> None:

@@ -90,7 +90,8 @@ def import_session(subject: str, name: str | None, every: bool, as_json: bool, *
     place = located(subject, settings)
     if place is None:
         raise NotFound("session file", subject)
-    taking = _Taking(settings, place, place.reading(reading), name)
+    # Of a session that is named among others all are meant: the one that is read first is the usual one.
+    taking = _Taking(settings, place, reading if every else place.reading(reading), name)
     # Before there is a store: a file that cannot be read makes none.
     first = taking.read()
     with store_of(settings, create=True) as store:
@@ -181,7 +182,7 @@ def _take_all(taking: _Taking, store: Store, first: _Read, *, as_json: bool) -> 
     imported: list[Imported] = []
     refused: list[Refused] = []
 
-    rest = (taking.read(part.name) for part in taking.parts if not part.usual)
+    rest = (taking.read(part.name) for part in taking.parts if not part.current)
     for read in chain((first,), rest):
         try:
             imported.append(taking.take(store, read, taking.name_for(read.transcript)))
