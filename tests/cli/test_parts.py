@@ -132,6 +132,38 @@ def test_a_session_of_a_database_has_one_name_however_it_is_asked_for(home: Path
     assert threads(home) == ["ses_1"]
 
 
+def test_a_name_that_is_given_is_the_beginning_of_each(home: Path) -> None:
+    opencode(home, "ses_1", "ses_2")
+    told = imported_all(home, "opencode:latest", "--thread", "ses_1")
+    assert [(each.thread, each.part) for each in told.imported] == [("ses_1", "ses_2"), ("ses_1-ses_1", "ses_1")]
+
+
+def test_a_name_that_is_also_a_parts_is_the_thread_of_one_conversation(home: Path) -> None:
+    """The second conversation begins like the first: in the same thread it would pass for the first, grown."""
+    first: list[object] = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
+    more: list[object] = [{"role": "user", "content": "Go on"}]
+    (home / "1.json").write_text(json.dumps([{"messages": said} for said in (first, first + more, more)]), "utf-8")
+    for words in ((), ("--thread", "1"), ("--thread", "2")):
+        told = imported_all(home, "1.json", *words)
+        name = words[-1] if words else "1"
+        assert [each.thread for each in told.imported] == [name, f"{name}-1", f"{name}-2"]
+        assert [each.added + each.known for each in told.imported] == [2, 3, 1]
+        assert not told.refused
+    assert imported(home, "1.json", "--part", "1").thread == "1-1"
+
+
+def test_two_conversations_of_a_file_are_never_put_into_one_thread(home: Path) -> None:
+    said = [{"role": "user", "content": "Hello"}]
+    bodies = [{"id": "1", "messages": said}, {"id": "1", "messages": [*said, *said]}]
+    (home / "runs.json").write_text(json.dumps(bodies), "utf-8")
+    ran = here("import", "runs.json", "--all", home=home)
+    assert ran.code == 1
+    assert "1 thread in all" in ran.words
+    assert "not taken: there is a thread '1' already; --part '1' with --thread gives this one" in ran.words
+    assert imported(home, "runs.json").known == 1
+    assert imported(home, "runs.json", "--part", "1", "--thread", "other").added == 2
+
+
 def test_all_and_one_cannot_be_asked_for_at_once(home: Path) -> None:
     ran = here("import", "runs.json", "--all", "--part", "1", home=home)
     assert ran.code == 2

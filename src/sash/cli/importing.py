@@ -129,6 +129,8 @@ class _Taking:
         self.parts: tuple[Part, ...] = ()
         """The conversations in the file, where there are several, once one was read."""
         self._source = Source(place.given())
+        self._taken: set[str] = set()
+        """Threads that a conversation of the file is in by now."""
 
     def read(self, part: str = "") -> _Read:
         """The conversation of that name, or the one that was asked for."""
@@ -143,11 +145,15 @@ class _Taking:
     def take(self, store: Store, read: _Read, name: str) -> Imported:
         """What was read, in the thread of that name."""
         transcript = read.transcript
+        if name in self._taken:
+            # Were it to begin like the other, it would pass for that one, grown.
+            raise ThreadExists(name, remedy=f"--part {read.part!r} with --thread gives this one another name")
         thread = _thread(store, name, read.telling, self.settings)
         try:
             taken = thread.take(read.said)
         except ThreadExists as error:
             raise ThreadExists(error.name, error.differs, OTHER_NAME) from None
+        self._taken.add(name)
         if not taken.known and (title := transcript.title or first_words(thread)):
             store.put_title(thread.tenant, thread.id, title)
         context = thread.context()
@@ -169,11 +175,13 @@ class _Taking:
         What its thread is called when nobody says.
 
         What is read unasked has the session's name; a part has its own behind that, or it would be taken
-        for the same conversation, grown in another way.
+        for the same conversation, grown in another way. A session of a database is called by its id alone.
         """
         path, part = self.place.path, transcript.aside
+        if not self.name and part == transcript.id:
+            part = ""
         named = self.name or transcript.id or (path.stem if path is not None else "imported")
-        return named if not part or part == named else f"{named}-{part}"
+        return f"{named}-{part}" if part else named
 
 
 def _take_all(taking: _Taking, store: Store, first: _Read, *, as_json: bool) -> None:
