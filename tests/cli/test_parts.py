@@ -67,6 +67,21 @@ def test_importing_one_of_several_tells_which_and_how_to_take_the_others(home: P
     assert (told.part, told.parts) == ("0", 9)
 
 
+def test_import_and_show_count_messages_alike(home: Path) -> None:
+    said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+    answered = [*said, {"role": "assistant", "content": "Hello."}]
+    (home / "brief.json").write_text(json.dumps({"messages": said}), "utf-8")
+    assert "1 message added" in here("import", "brief.json", home=home).words
+    (home / "brief.json").write_text(json.dumps({"messages": answered}), "utf-8")
+    assert (
+        "1 message added to the thread 'brief', 1 were there already" in here("import", "brief.json", home=home).words
+    )
+    told = imported(home, "brief.json")
+    assert (told.added, told.known) == (0, 2)
+    for subject in ("brief.json", "thread:brief"):
+        assert "1 turn, 2 messages" in here("show", subject, home=home).words
+
+
 def test_a_file_with_one_conversation_tells_of_no_parts(home: Path) -> None:
     written(home / "one.jsonl", exchange(1, "Hello"))
     assert "conversation" not in here("import", "one.jsonl", home=home).out

@@ -13,7 +13,7 @@ from sash.cli.amount import amount
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
-from sash.cli.folded import Reading, Telling, tell_file
+from sash.cli.folded import Reading, Telling, Told, placed, tell_file
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.parts import others_of, which_of
 from sash.cli.progress import Progress
@@ -38,7 +38,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
     thread: str
     added: int
-    """Messages that were added."""
+    """Messages that were added; a system prompt is none."""
     known: int
     """Messages that were there already."""
     turns: int
@@ -116,7 +116,7 @@ class _Read(msgspec.Struct, frozen=True, kw_only=True):
 
     telling: Telling
     transcript: Transcript
-    said: list[Spoken]
+    said: list[Told]
     part: str
     """As it was asked for."""
 
@@ -150,7 +150,7 @@ class _Taking:
             raise ThreadExists(name, remedy=f"--part {read.part!r} with --thread gives this one another name")
         thread = _thread(store, name, read.telling, self.settings)
         try:
-            taken = thread.take(read.said)
+            taken = thread.take(Spoken(told.message, told.entry.at) for told in read.said)
         except ThreadExists as error:
             raise ThreadExists(error.name, error.differs, OTHER_NAME) from None
         self._taken.add(name)
@@ -159,8 +159,8 @@ class _Taking:
         context = thread.context()
         return Imported(
             thread=name,
-            added=taken.added,
-            known=taken.known,
+            added=sum(told.was_said for told in read.said[taken.known :]),
+            known=sum(told.was_said for told in read.said[: taken.known]),
             turns=thread.window.fold.placing.turn or 0,
             boundary=context.boundary,
             tokens=context.used,
@@ -240,9 +240,9 @@ def _thread(store: Store, name: str, telling: Telling, settings: Settings) -> Th
     )
 
 
-def _told(telling: Telling) -> Iterator[Spoken]:
+def _told(telling: Telling) -> Iterator[Told]:
     with Progress(f"reading {telling.name}") as progress:
-        for number, entry in enumerate(telling.entries, 1):
-            progress.at(number)
-            if entry.message.role != "meta":
-                yield Spoken(entry.message, entry.at)
+        for told in placed(telling.entries):
+            progress.at(told.position + 1)
+            if told.message.role != "meta":
+                yield told
