@@ -80,8 +80,8 @@ def import_session(subject: str, name: str | None, every: bool, as_json: bool, *
     Store SUBJECT, a session file or claude:latest, as a thread.
 
     Done again after the session has grown, it adds what is new and nothing twice. Of a file with
-    several conversations one is taken, unless you say --all; the name of a thread that is not the
-    first of them ends with that of its part.
+    several conversations it takes the one that is read unasked, or that of --part, or each with
+    --all; the name of a thread that is not the one read unasked ends with that of its part.
     """
     reading = take_reading(given)
     if every and reading.part:
