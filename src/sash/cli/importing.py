@@ -140,6 +140,8 @@ class _Taking:
         assert transcript is not None
         said = list(_told(telling))
         self.parts = transcript.parts if len(transcript.parts) > 1 else ()
+        # Told by the content once: to find it out takes as long as to read the file.
+        self.reading = msgspec.structs.replace(self.reading, format=transcript.format)
         return _Read(telling=telling, transcript=transcript, said=said, part=reading.part)
 
     def take(self, store: Store, read: _Read, name: str) -> Imported:
