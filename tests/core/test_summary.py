@@ -147,8 +147,7 @@ def test_a_flat_prompt_shows_the_summary() -> None:
     fold = fold_of(Script().turn().turn().turn().turn(), policy)
     fold.offer(summary(50, fold.frame.boundary))
     reframe(fold, "summary")
-    text, _ = flat_prompt(fold, policy)
-    assert text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
+    assert flat_prompt(fold, policy).text.startswith('[Conversation Summary]\n## Task\n- "go" [t1]')
 
 
 def test_a_flat_prompt_has_a_summary_of_turns_that_it_still_shows() -> None:

@@ -162,6 +162,41 @@ def test_a_flat_prompt_is_made_from_the_newest_turns() -> None:
     assert request["prompt"].endswith("[Current User Input]\nand now?")
 
 
+def test_of_a_flat_prompt_that_has_every_word_nothing_is_unsent() -> None:
+    script = Script()
+    for _ in range(8):
+        script.user(words(60)).assistant(words(60))
+    window = grown(script, Setup(policy=Policy.recent()))
+    assert window.context().unsent == 0
+    for message in Script().user("and now?").messages():
+        window.add(message)
+    assert window.context().unsent == 0
+    assert len(window.fold.turns) == 9
+
+
+def test_what_a_flat_prompt_leaves_out_is_told_as_unsent() -> None:
+    script = Script().turn().user("look").assistant("so", Call("c")).results(("c", lines(40))).assistant("seen")
+    policy = msgspec.structs.replace(Policy.recent(), counter="chars4")
+    window = grown(script.user("and now?"), Setup(policy=policy))
+    sizes = [(live.message, live.size.tokens) for live in window.fold.window()]
+    result = next(tokens for message, tokens in sizes if message.role == "tool")
+    called = next(message for message, _ in sizes if message.opened())
+    assert window.context().unsent == result + window.counter.block(called.blocks[-1]).value
+
+
+def test_turns_that_a_flat_prompt_has_no_room_for_are_told_as_unsent() -> None:
+    policy = msgspec.structs.replace(Policy.recent(max_chars=400), counter="chars4")
+    window = grown(Script().user("x" * 4_000).assistant("done").user("and now?"), Setup(policy=policy))
+    assert window.prepared("flat").report.turns_in == (2,)
+    assert window.context().unsent == window.fold.turns[1].tokens > 1_000
+
+
+def test_the_end_of_an_input_that_is_too_long_is_told_as_unsent() -> None:
+    policy = msgspec.structs.replace(Policy.recent(max_chars=400), counter="chars4")
+    context = grown(Script().user("x" * 4_000), Setup(policy=policy)).context()
+    assert (context.used.value, context.unsent) == (100, 900)
+
+
 def test_no_system_prompt_is_no_message() -> None:
     assert system_prompt("", "anthropic") == ()
     assert [message.role for message in system_prompt([{"type": "text", "text": "hi"}], "anthropic")] == ["system"]

@@ -315,7 +315,7 @@ class Outgoing:
 
     def _flat(self, fold: Fold, settled: Settled) -> Prepared:
         """One prompt of text: what has no place in it is named."""
-        prompt, turns = flat_prompt(fold, self.setup.policy)
+        prompt = flat_prompt(fold, self.setup.policy)
         without = [("system", self.setup.system or fold.system), ("sources", self.setup.sources)]
         repairs = [
             *self.lost,
@@ -328,15 +328,16 @@ class Outgoing:
         ]
         by_frame = {short.handle for short in fold.frame.shortened}
         shortened = [handle for live in fold.window() for handle in shortened_of(live, by_frame)]
-        tokens = self.counter.text(prompt)
+        tokens = self.counter.text(prompt.text)
         ledger = settled.alone(tokens)
         told = report_of(Moment.of(fold), repairs, shortened, ledger)
         report = msgspec.structs.replace(
             told,
-            turns_in=turns,
-            turns_out=(*told.turns_out, *(number for number in fold.turns if number not in turns)),
+            turns_in=prompt.turns,
+            turns_out=(*told.turns_out, *(number for number in fold.turns if number not in prompt.turns)),
+            unsent=min(round(prompt.unsent * fold.factor), fold.total.value),
         )
-        fields = {"prompt": msgspec.json.encode(prompt)}
+        fields = {"prompt": msgspec.json.encode(prompt.text)}
         made = Made(self.wire, fold, tokens, len(fields["prompt"]))
         return Prepared(made, lambda: fields, lambda: report)
 

@@ -35,6 +35,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What the history takes whole."""
     after: TokenCount
     """What is sent of it; the request as a whole, with system prompt, tools and digest, is `Fitted.tokens`."""
+    unsent: int
+    """What of the turns in the window is not sent: left out by repairs, or without a place in a flat prompt."""
     ratio: float
     """How much of it was left out, 0 to 1."""
     fits: bool
@@ -106,6 +108,7 @@ def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str
         ledger=ledger,
         before=before,
         after=after,
+        unsent=shown.value - after.value,
         ratio=1 - after.value / before.value if before.value else 0.0,
         fits=shown.value <= moment.limits.high,
         window=moment.limits.window,

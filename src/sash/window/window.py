@@ -212,7 +212,7 @@ class Window:
         fold = self.fold
         # Counted first: a window that comes from a store is read for it, and then knows its wire.
         messages = sum(1 for _ in fold.window())
-        ledger, used = self._used()
+        ledger, used, unsent = self._used()
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,
@@ -229,12 +229,12 @@ class Window:
             ledger=ledger,
             around=used.value - ledger.used.value,
             suspended=fold.suspended,
-            unsent=max(0, fold.total.value - ledger.row("history").used.value),
+            unsent=unsent,
             pressure=pressure_of(used, fold.limits.window),
         )
 
-    def _used(self) -> tuple[Ledger, TokenCount]:
-        """Who has what of the next request, and what all of it takes as it is sent."""
+    def _used(self) -> tuple[Ledger, TokenCount, int]:
+        """Who has what of the next request, what all of it takes as it is sent, and what of history is not in it."""
         wire = self._spoken_on()
         if wire and self.setup.policy.flat:
             wire = "flat"
@@ -243,11 +243,11 @@ class Window:
         except InvalidRequest:
             sent = None
         if sent is not None:
-            return sent.report.ledger, sent.tokens
+            return sent.report.ledger, sent.tokens, sent.report.unsent
         # Nothing can be sent yet: what stands in the log is told.
         outgoing = self.outgoing("")
         ledger = outgoing.settled(self.fold).laid_out(self.fold.total, outgoing.beside(self.fold))
-        return ledger, ledger.used
+        return ledger, ledger.used, 0
 
     def pressure(self) -> Pressure:
         """How full the window is."""
