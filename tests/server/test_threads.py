@@ -125,7 +125,10 @@ def test_the_timeline_tells_of_commands_too(server: Running) -> None:
     place = talked(server, 8, historyTokens=40_000, policy="best")
     before = server.get(f"/v1/threads/{place}/context")["timeline"]
     assert not any(moment["slid"] for moment in before)
-    assert all(later["cached"] > 0.5 for later in before[2:])
+    # A cache keeps nothing small.
+    kept = [earlier["tokens"] >= 1_024 for earlier in before[:-1]]
+    assert [later["cached"] > 0.5 for later in before[1:]] == kept
+    assert kept[-3:] == [True] * 3
     server.post(f"/v1/threads/{place}/compact")
     said(server, place, "and on")
     after = server.get(f"/v1/threads/{place}/context")["timeline"]
@@ -133,6 +136,26 @@ def test_the_timeline_tells_of_commands_too(server: Running) -> None:
     assert (after[-1]["slid"], after[-1]["reason"]) == (True, "compact")
     assert after[-1]["tokens"] < before[-1]["tokens"]
     assert after[-1]["cached"] < 0.5
+
+
+def test_the_timeline_counts_giant_results_as_they_entered(server: Running) -> None:
+    name = f"giant-{uuid4().hex}"
+    call = {"type": "tool_use", "id": "t", "name": "read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "a line of the log\n" * 2_000}
+    policy = sash.Policy(history_tokens=4_000)
+    with sash.open(name, store=server.backend.store, policy=policy, wire="anthropic") as made:
+        for number in range(4):
+            made.append({"role": "user", "content": f"{number}: read it. " + "And more words. " * 40})
+            made.append({"role": "assistant", "content": [call]})
+            made.append({"role": "user", "content": [result]})
+            made.append({"role": "assistant", "content": "Read."})
+    context = server.get(f"/v1/threads/{name}/context")
+    assert len(context["timeline"]) == 8
+    assert max(moment["tokens"] for moment in context["timeline"]) < context["high"]
+    assert context["timeline"][-1]["tokens"] < context["tokens"]["value"]
+    assert context["tokens"]["value"] - context["timeline"][-1]["tokens"] < 20
+    replayed = server.post(f"/v1/threads/{name}/whatif")["now"]
+    assert context["cachedShare"] == pytest.approx(replayed["cachedShare"], abs=0.01)
 
 
 def test_threads_are_listed_page_by_page_newest_first(server: Running) -> None:

@@ -87,13 +87,17 @@ def charge(
     stands behind the first difference is written again.
     """
     tokens = fixed + sum(piece.tokens for piece in after)
+    shared = 0
+    if before is not None and not cold:
+        shared = fixed + sum(piece.tokens for piece in after[: shared_prefix(before, after)])
+    return charge_of(tokens, shared, smallest=smallest)
+
+
+def charge_of(tokens: int, shared: int, *, smallest: int = 0) -> Charge:
+    """What a request is charged for that shares its beginning with the one before; a cache holds nothing too small."""
     if tokens < smallest:
         return Charge(fresh=tokens)
-    found = 0
-    if before is not None and not cold:
-        found = fixed + sum(piece.tokens for piece in after[: shared_prefix(before, after)])
-        if found < smallest:
-            found = 0
+    found = shared if shared >= smallest else 0
     return Charge(read=found, written=tokens - found)
 
 

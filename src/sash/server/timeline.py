@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from sash.core.cost import charge_of
 from sash.core.event import Event
+from sash.core.fold import Fold
 from sash.core.frame import Frame
+from sash.core.live import LiveMessage
+from sash.core.size import size_of
 from sash.core.turn import SYSTEM
 from sash.server.route import Shape
 from sash.thread import Thread
+from sash.thread.log import message_of
 
 MOST_REQUESTS = 500
 MOST_EVENTS = 4_000
@@ -49,8 +54,8 @@ class _Going:
     def __init__(self, thread: Thread, tokens: int, frames: tuple[Frame, ...]) -> None:
         window = thread.window
         self._fixed, self._live = window.fixed().value, tokens
-        self._record_over = window.fold.limits.record_over
-        self._cache_seconds = thread.setup.policy.cache_seconds
+        self._fold = window.fold
+        self._cache_seconds, self._prices = thread.setup.policy.cache_seconds, thread.setup.policy.prices
         self._coming = list(reversed(frames))
         self._made: Frame | None = None
         """The newest frame since the last request."""
@@ -69,9 +74,7 @@ class _Going:
                 self.ask()
             elif event.role != "meta":
                 self._open = True
-            # A giant result is shortened as it enters.
-            over = self._record_over if event.role == "tool" and self._record_over else event.tokens
-            self._live += min(event.tokens, over)
+            self._live += _entering(self._fold, event)
             self._at = event.at if event.at is not None else self._at
         while self._coming and self._coming[-1].at <= event.seq:
             self._made = self._coming.pop()
@@ -87,13 +90,23 @@ class _Going:
         self.told.append(
             Moment(
                 tokens=tokens,
-                cached=min(1.0, kept / tokens) if tokens else 0.0,
+                cached=charge_of(tokens, min(kept, tokens), smallest=self._prices.smallest).cached_share,
                 slid=frame is not None,
                 frame=None if frame is None else frame.number,
                 reason=None if frame is None else frame.reason,
             )
         )
         self._before, self._made, self._open, self._asked_at = tokens, None, False, self._at
+
+
+def _entering(fold: Fold, event: Event) -> int:
+    """What a message took as it entered the window: giant results are shortened before anybody sees them."""
+    if event.role == "meta":
+        return 0
+    if event.tokens <= fold.limits.record_over:
+        return event.tokens
+    message = message_of(event)
+    return fold.entering(LiveMessage(event.seq - 1, message, size_of(message, fold.counter))).size.tokens
 
 
 def cached_share(moments: list[Moment]) -> float | None:
