@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_compact_moves_the_divider_and_undo_moves_it_back(page: Page, server: Ru
     compacted = boundary(page)
     assert compacted > before
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#notes")).to_contain_text("Taken back")
+    expect(page.locator("#notes")).to_contain_text(re.compile(r"Taken back: the compact of frame \d+ was undone\."))
     assert (page.locator(".divider").count() and boundary(page)) == before
 
 
@@ -149,6 +150,19 @@ def test_what_stands_for_the_turns_that_left_is_shown_with_its_turns(page: Page,
     page.get_by_text("1 revision").click()
     page.locator("details .ref").first.click()
     expect(page.locator("#turn-2")).to_be_in_viewport()
+
+
+def test_a_fact_that_is_refused_can_be_written_shorter(browser: Browser, server: Running) -> None:
+    # A page of its own: a browser tells its console of every refusal.
+    page = browser.new_page()
+    opened(page, server, thread_with(server, 1))
+    page.get_by_role("tab", name="Memory").click()
+    field = page.get_by_label("A fact to remember")
+    field.fill(WORDS * 10)
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#notes .error")).to_contain_text("on the command line (--set facts_tokens=")
+    expect(field).to_have_value(WORDS * 10)
+    page.close()
 
 
 def test_a_mark_is_rewound_to(page: Page, server: Running) -> None:

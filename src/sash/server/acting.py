@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sash.core.because import because
 from sash.core.frame import Frame
 from sash.core.turn import no_turn
 from sash.server.compacting import compact as run_compact
@@ -16,6 +17,7 @@ from sash.server.route import Asked, Given, Nothing, Route, Shape
 from sash.server.shapes import Compact, Compacted, Id, MessageWire, Number, ThreadShape
 from sash.server.threads import shape_of
 from sash.thread import Thread
+from sash.thread.past import undone_by
 
 MOST_MESSAGES = 10_000
 
@@ -51,6 +53,8 @@ class FrameShape(Shape, frozen=True, kw_only=True):
     """The frame in force after a command; null where nothing had to change."""
 
     frame: Frame | None
+    because: str | None
+    """Why it was made, in words; of an undo, what it took back."""
 
 
 class Pin(Given, frozen=True, kw_only=True):
@@ -144,7 +148,14 @@ async def compact_thread(asked: Asked[Compact, None]) -> Compacted:
 
 
 def _framed(work: Callable[[Thread], Frame | None]) -> Callable[[Thread], FrameShape]:
-    return lambda thread: FrameShape(frame=work(thread))
+    def told(thread: Thread) -> FrameShape:
+        frame = work(thread)
+        if frame is None:
+            return FrameShape(frame=None, because=None)
+        undone = undone_by(thread.tail.log).get(frame.number) if frame.reason == "undo" else None
+        return FrameShape(frame=frame, because=because(frame, undone=undone))
+
+    return told
 
 
 async def undo(asked: Asked[Nothing, None]) -> FrameShape:

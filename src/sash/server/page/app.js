@@ -5,6 +5,7 @@ import { fill, hints, make } from "./dom.js";
 import { inspector } from "./inspector.js";
 import { threadList } from "./threads.js";
 import { threadView } from "./thread.js";
+import { remedies } from "./words.js";
 
 const side = document.getElementById("side");
 const main = document.getElementById("main");
@@ -27,7 +28,7 @@ export async function attempt(what) {
     if (error.name === "AbortError") return undefined;
     if (error.status === 401) askForKey();
     else if (error.status === 404 && /^there is no thread/.test(error.message)) missing();
-    else note(error.message, "error");
+    else note(remedies(error.message), "error");
     return undefined;
   }
 }

@@ -17,8 +17,7 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
   const remember = async (event) => {
     event.preventDefault();
     if (!add.value.trim()) return;
-    await attempt(() => api.learn(id, add.value.trim()));
-    await attempt(refresh);
+    await attempt(async () => { await api.learn(id, add.value.trim()); await refresh(); });
   };
   const forget = async (text) => {
     await attempt(async () => { await api.unlearn(id, text); await refresh(); });

@@ -98,7 +98,7 @@ export function threadView(main, id, panes, { changed }) {
         await refresh();
         note(known.explained.boundary === before ? "Compacted: no turn had to leave." : `Compacted: the window begins at turn ${known.explained.boundary} now.`);
       },
-      undo: async () => { await api.undo(id); await refresh(); note("Taken back."); },
+      undo: async () => { const { because } = await api.undo(id); await refresh(); note(`Taken back: ${because}.`); },
       mark: async () => {
         const label = prompt("Name of the mark (may be empty)");
         if (label === null) return;

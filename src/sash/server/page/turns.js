@@ -1,7 +1,7 @@
 // The turns of a thread, the divider between what left the window and what is live.
 
 import { fill, make, plain } from "./dom.js";
-import { age, many, tokens } from "./words.js";
+import { age, many, remedies, tokens } from "./words.js";
 
 /** What is shown of a long text at first. */
 const LETTERS = 2400;
@@ -112,7 +112,7 @@ export function turnList({ act, expand }) {
     if (why.since) lines.push(`since frame ${why.since}`);
     if (why.digestedSteps) lines.push(`${many(why.digestedSteps, "step")} told as a digest`);
     if (why.priority) lines.push(`priority ${why.priority.value}: ${(why.priority.reasons ?? []).join(", ")}`);
-    if (why.back?.length) lines.push(`back with: ${why.back.join(" or ")}`);
+    if (why.back?.length) lines.push(`back with: ${remedies(why.back.join(" or "))}`);
     return lines.join("\n");
   }
 

@@ -31,4 +31,7 @@ export function age(at) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
+/** What is to be raised is a setting, which the page has no place for. */
+export const remedies = (text) => text.replace(/raise `(\w+)`/g, "raise `$1` on the command line (--set $1=…)");
+
 export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
