@@ -174,7 +174,10 @@ def test_threads_of_the_library_are_here_too_whatever_their_names(server: Runnin
     place = found[0]["threadId"]
     assert place.startswith("~")
     assert server.get(f"/v1/threads/{place}/history")["turns"][0]["requestText"] == "from the library"
-    assert server.get(f"/v1/threads/{place}/history")["turns"][0]["status"] == "interrupted"
+    assert server.get(f"/v1/threads/{place}/history")["turns"][0]["status"] == "open"
+    handle.append({"role": "user", "content": "and on"})
+    statuses = [turn["status"] for turn in server.get(f"/v1/threads/{place}/history")["turns"]]
+    assert statuses == ["interrupted", "open"]
 
 
 def test_those_who_call_the_model_themselves_add_messages_and_get_requests(server: Running) -> None:

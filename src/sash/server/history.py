@@ -35,7 +35,7 @@ def history_of(store: Store, thread: Thread, thread_id: str, query: HistoryQuery
     by_number = {run.turn: run for run in runs if not run.internal}
     events = _by_turn(thread, [turn.number for turn in page])
     told = [
-        _turn(store, thread_id, turn, events.get(turn.number, []), by_number.get(turn.number), query) for turn in page
+        _turn(thread, thread_id, turn, events.get(turn.number, []), by_number.get(turn.number), query) for turn in page
     ]
     if query.include_internal:
         told += [_internal(store, thread_id, run, query) for run in runs if run.internal]
@@ -50,7 +50,7 @@ def turn_of(store: Store, thread: Thread, thread_id: str, run: RunRow, *, includ
         return _internal(store, thread_id, run, query)
     for turn in thread.turns(before=run.turn + 1, limit=1):
         if turn.number == run.turn:
-            return _turn(store, thread_id, turn, _by_turn(thread, [turn.number])[turn.number], run, query)
+            return _turn(thread, thread_id, turn, _by_turn(thread, [turn.number])[turn.number], run, query)
     raise NotFound("turn", run.id)
 
 
@@ -67,7 +67,7 @@ def _by_turn(thread: Thread, numbers: list[int]) -> dict[int, list[Event]]:
 
 
 def _turn(
-    store: Store,
+    thread: Thread,
     thread_id: str,
     turn: ExplainedTurn,
     events: list[Event],
@@ -77,10 +77,11 @@ def _turn(
     messages = messages_of(events)
     response = "\n".join(message.text for message in messages.values() if message.role == "assistant" and message.text)
     at = [event.at for event in events if event.at is not None]
-    status = status_of(run) if run is not None else _status(messages.values())
+    newest = turn.number == thread.window.fold.newest
+    status = status_of(run) if run is not None else _status(messages.values(), newest=newest)
     told: list[RunEvent] = []
     if run is not None and (query.include_events or not response):
-        told = store.run_events(run.tenant, run.id, limit=MOST_EVENTS)
+        told = thread.store.run_events(run.tenant, run.id, limit=MOST_EVENTS)
     if run is not None and not response:
         response = "".join(text_of(event) for event in told if event.kind == "message_delta")
     ended = run.ended if run is not None else (max(at) if at and status == "completed" else None)
@@ -113,13 +114,13 @@ def _stop(run: RunRow | None, status: str) -> str | None:
     return run.stop or ("interrupted" if status == "interrupted" else None)
 
 
-def _status(messages: Iterable[Message]) -> str:
-    """Of a turn that the server did not run: whether it was answered."""
+def _status(messages: Iterable[Message], *, newest: bool) -> str:
+    """Of a turn that the server did not run: whether it was answered, or may be still."""
     said = list(messages)
     called = {block.id for message in said for block in message.blocks if isinstance(block, ToolCall)}
     given = {block.call_id for message in said for block in message.blocks if isinstance(block, ToolResult)}
     answered = bool(said) and said[-1].role == "assistant" and not called - given
-    return "completed" if answered else "interrupted"
+    return "completed" if answered else "open" if newest else "interrupted"
 
 
 def _tools(messages: Mapping[int, Message]) -> list[ToolShape]:

@@ -146,7 +146,8 @@ class TurnShape(Shape, frozen=True, kw_only=True):
     """The user's own words."""
     response_text: str
     is_internal: bool
-    status: RunStatus
+    status: RunStatus | Literal["open"]
+    """Open: the newest, and nobody has answered it yet, nor does the server."""
     stop_reason: str | None
     error_message: str | None
     created_at: str | None

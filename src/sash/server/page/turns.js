@@ -75,7 +75,8 @@ export function turnList({ act, expand }) {
         make(`span.state.${state}`, {}, state),
         why ? make("span.num", {}, `${tokens(why.tokens)}${why.tokens.value < why.whole.value ? ` of ${tokens(why.whole)}` : ""}`) : null,
         make("span", {}, age(turn.createdAt)),
-        turn.status && turn.status !== "completed" ? make("span.chip.warning", {}, turn.status) : null,
+        turn.status === "open" ? make("span.chip", { hint: "Nobody has answered it yet" }, "not answered")
+          : turn.status && turn.status !== "completed" ? make("span.chip.warning", {}, turn.status) : null,
         make("span.grow"),
         make("button.plain", { "aria-pressed": pinned, onclick: () => act(pinned ? "unpin" : "pin", turn.number), hint: pinned ? "Let it leave when its time comes" : "Keep it in the window whatever happens" }, pinned ? "unpin" : "pin"),
         make("button.plain", { onclick: () => act("fork", turn.number), hint: "A new thread that goes on from this turn" }, "fork")),
