@@ -87,6 +87,20 @@ def test_compact_moves_the_divider_and_undo_moves_it_back(page: Page, server: Ru
     assert (page.locator(".divider").count() and boundary(page)) == before
 
 
+def test_only_slides_are_counted_as_slides(page: Page, server: Running) -> None:
+    thread = thread_with(server, 9, historyTokens=20_000)
+    opened(page, server, thread)
+    told = page.locator("#inspector .pane p.soft")
+    expect(told).to_contain_text("The window has not slid yet: every request")
+    server.post(f"/v1/threads/{thread}/compact")
+    page.reload()
+    expect(told).to_have_text(re.compile(r"^1 slide\. The last: somebody compacted; it freed ~?\d+ tokens\.$"))
+    server.post(f"/v1/threads/{thread}/undo")
+    page.reload()
+    expect(told).to_have_text(re.compile(r"^1 slide\. The last: .* Since then: the compact of frame 1 was undone\.$"))
+    expect(told).not_to_contain_text("-")
+
+
 def test_a_pinned_turn_stays_in_the_window(page: Page, server: Running) -> None:
     thread = thread_with(server, 2)
     opened(page, server, thread)
@@ -138,6 +152,19 @@ def test_facts_are_remembered_and_shown(page: Page, server: Running) -> None:
     expect(page.locator(".fact")).to_have_count(0)
 
 
+def test_a_fact_that_is_refused_can_be_written_shorter(browser: Browser, server: Running) -> None:
+    # A page of its own: a browser tells its console of every refusal.
+    page = browser.new_page()
+    opened(page, server, thread_with(server, 1))
+    page.get_by_role("tab", name="Memory").click()
+    field = page.get_by_label("A fact to remember")
+    field.fill(WORDS * 10)
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#notes .error")).to_contain_text("on the command line (--set facts_tokens=")
+    expect(field).to_have_value(WORDS * 10)
+    page.close()
+
+
 def test_what_stands_for_the_turns_that_left_is_shown_with_its_turns(page: Page, server: Running) -> None:
     thread = thread_with(server, 9)
     opened(page, server, thread)
@@ -150,19 +177,6 @@ def test_what_stands_for_the_turns_that_left_is_shown_with_its_turns(page: Page,
     page.get_by_text("1 revision").click()
     page.locator("details .ref").first.click()
     expect(page.locator("#turn-2")).to_be_in_viewport()
-
-
-def test_a_fact_that_is_refused_can_be_written_shorter(browser: Browser, server: Running) -> None:
-    # A page of its own: a browser tells its console of every refusal.
-    page = browser.new_page()
-    opened(page, server, thread_with(server, 1))
-    page.get_by_role("tab", name="Memory").click()
-    field = page.get_by_label("A fact to remember")
-    field.fill(WORDS * 10)
-    page.get_by_role("button", name="Remember").click()
-    expect(page.locator("#notes .error")).to_contain_text("on the command line (--set facts_tokens=")
-    expect(field).to_have_value(WORDS * 10)
-    page.close()
 
 
 def test_a_mark_is_rewound_to(page: Page, server: Running) -> None:

@@ -263,6 +263,7 @@ class _View:
                 number=frame.number,
                 rule=frame.reason,
                 reason=self._because(frame.number),
+                slid=frame.slid,
                 at=frame.at,
                 boundary=frame.boundary,
                 evicted=tuple(self.left_at[frame.number]),

@@ -62,6 +62,8 @@ class ExplainedFrame(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     rule: Reason
     reason: str
+    slid: bool
+    """Whether it is a slide; else something at the head was changed: a pin, a fact, an undo."""
     at: int
     """How many messages stood in the log."""
     boundary: int

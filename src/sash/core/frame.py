@@ -100,6 +100,14 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         """Tokens that the slide took out of the window."""
         return self.tokens_before - self.tokens
 
+    @property
+    def slid(self) -> bool:
+        """Whether it is a slide; else somebody has changed what stands at the head, and nothing had to leave."""
+        return self.reason not in _CHANGES and self.freed > 0
+
+
+_CHANGES: frozenset[Reason] = frozenset({"start", "pin", "unpin", "undo", "rewind", "redact", "summary", "forget"})
+"""Why a frame is made that is no slide, whatever left with it."""
 
 START = Frame(number=0, at=0, reason="start", boundary=0)
 """Before anything happened: all that is said is live."""

@@ -33,6 +33,7 @@ class Moment(Shape, frozen=True, kw_only=True):
     """Share of it that a provider finds in its cache."""
     slid: bool
     frame: int | None
+    """The frame that was made since the one before, by a slide or by somebody who changed the head."""
     reason: str | None
 
 
@@ -91,7 +92,7 @@ class _Going:
             Moment(
                 tokens=tokens,
                 cached=charge_of(tokens, min(kept, tokens), smallest=self._prices.smallest).cached_share,
-                slid=frame is not None,
+                slid=frame is not None and frame.slid,
                 frame=None if frame is None else frame.number,
                 reason=None if frame is None else frame.reason,
             )

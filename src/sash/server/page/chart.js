@@ -1,7 +1,7 @@
 // Two small pictures, drawn by hand: live tokens over time with the slides, and what of each request was cached.
 
 import { draw, make } from "./dom.js";
-import { tokens, value } from "./words.js";
+import { many, tokens, value } from "./words.js";
 
 const WIDE = 380;
 const HIGH = 130;
@@ -19,13 +19,13 @@ export function chart(points, explained) {
     draw("line", { class: "mark", x1: LEFT, x2: WIDE - 6, y1: y(count), y2: y(count) }),
     draw("text", { x: 0, y: y(count) + 3 }, name),
   ];
-  const slid = points.map((point, place) => ({ ...point, place })).filter((point) => point.slid);
-  return draw("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `live tokens over ${points.length} requests, ${slid.length} slides` },
+  const framed = points.map((point, place) => ({ ...point, place })).filter((point) => point.frame !== null);
+  return draw("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `live tokens over ${points.length} requests, ${many(framed.filter((point) => point.slid).length, "slide")}` },
     level(explained.high, tokens(explained.high)), level(explained.low, y(explained.low) - y(explained.high) < 10 ? "" : tokens(explained.low)),
     draw("path", { class: "area", d: area }), draw("path", { class: "line", d: line }),
-    slid.map((point) => [
+    framed.map((point) => [
       draw("line", { class: "slide", x1: x(point.place), x2: x(point.place), y1: y(top / 1.08), y2: y(0) }),
-      titled(draw("circle", { class: "slidedot", cx: x(point.place), cy: y(point.tokens), r: 3.5 }), `frame ${point.frame}: ${point.reason ?? "slid"}`),
+      titled(draw("circle", { class: "slidedot", cx: x(point.place), cy: y(point.tokens), r: 3.5 }), `frame ${point.frame}: ${point.reason}`),
     ]),
     draw("text", { x: LEFT, y: HIGH - 2 }, points.length < MOST ? "request 1" : `the last ${MOST} requests`), draw("text", { x: WIDE - 6, y: HIGH - 2, "text-anchor": "end" }, points.length < MOST ? `${points.length}` : ""));
 }

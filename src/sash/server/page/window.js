@@ -51,10 +51,12 @@ function marks(explained) {
 }
 
 function slides(explained) {
-  const frames = explained.frames.filter((frame) => frame.number > 0);
-  if (!frames.length) return "The window has not slid yet: every request begins with all of the one before it.";
-  const last = frames.at(-1);
-  return `${many(frames.length, "slide")}. The last: ${last.reason}; it freed ${tokens(last.freed)} tokens.`;
+  const newest = explained.frames.at(-1);
+  if (!newest?.number) return "The window has not slid yet: every request begins with all of the one before it.";
+  const made = explained.frames.filter((frame) => frame.slid);
+  const last = made.at(-1);
+  const told = last ? `${many(made.length, "slide")}. The last: ${last.reason}; it freed ${tokens(last.freed)} tokens.` : "The window has not slid yet.";
+  return newest === last ? told : `${told} Since then: ${newest.reason}.`;
 }
 
 function cacheLine(context) {
