@@ -85,6 +85,9 @@ def test_a_backup_is_a_store_of_its_own_and_is_never_written_over(tmp_path: Path
     assert copied.bytes == (tmp_path / "copy.db").stat().st_size
     with open_thread("work", store=f"sqlite:///{tmp_path}/copy.db") as thread:
         assert thread.request()["messages"] == [{"role": "user", "content": "remember the lighthouse"}]
+    nowhere = here("backup", "no/such/folder/copy.db", "--store", url, home=tmp_path)
+    assert (nowhere.code, (tmp_path / "no").exists()) == (1, False)
+    assert "its folder is not there" in nowhere.err
     again = here("backup", "copy.db", "--store", url, home=tmp_path)
     assert again.code == 2
     assert "already" in again.err

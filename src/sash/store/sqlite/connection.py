@@ -177,6 +177,9 @@ def keep_copy(
 
     `look` may look at it before it gets its name, and raise.
     """
+    if not path.parent.is_dir():
+        # A store of one's own gets its folder; a copy is put where somebody says, and that may be misspelt.
+        raise StoreUnavailable(str(path), "its folder is not there")
     part = path.with_name(f"{path.name}.part")
     try:
         part.unlink(missing_ok=True)
