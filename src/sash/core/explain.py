@@ -79,6 +79,7 @@ class _View:
         self.shortened_since = _since(past.frames, lambda frame: [short.handle for short in frame.shortened])
         self.whole = {left.number: left.tokens for left in (*past.evicted, *past.rewound)}
         self.whole |= {number: turn.whole_tokens for number, turn in fold.turns.items()}
+        self.shares = _shares(fold)
         self.left_at = self._left_at()
         self.back_since = self._back_since()
 
@@ -142,14 +143,15 @@ class _View:
 
     def _in_window(self, turn: LiveTurn) -> ExplainedTurn:
         exact = all(live.size.exact for live in turn.messages())
+        tokens = TokenCount(self.shares[turn.number], exact and self.fold.factor == 1.0)
         carried = turn.number in self.carried_since
         missing = list(self._what_is_missing(turn))
         return ExplainedTurn(
             number=turn.number,
             title=turn.title,
             messages=len(turn),
-            tokens=self.count(turn.tokens, exact),
-            whole=self.count(turn.whole_tokens, exact),
+            tokens=tokens,
+            whole=tokens + self.count(turn.whole_tokens - turn.tokens, exact),
             state="carried" if carried else "live",
             reason="; ".join([self._why_it_stays(turn, carried), *missing]),
             since=self.carried_since.get(turn.number, 0),
@@ -340,6 +342,17 @@ def _since(frames: Iterable[Frame], kept: Callable[[Frame], Iterable[Kept]]) -> 
     for frame in frames:
         since = {thing: since.get(thing, frame.number) for thing in kept(frame)}
     return since
+
+
+def _shares(fold: Fold) -> dict[int, int]:
+    """What each turn in the window takes of what history takes: a report speaks of all together, and they add up."""
+    shares: dict[int, int] = {}
+    whole, before, counted = fold.total.value, 0, 0
+    for number, turn in fold.turns.items():
+        counted += turn.tokens
+        upto = (whole * counted * 2 + fold.tokens) // (2 * fold.tokens) if fold.tokens else 0
+        shares[number], before = upto - before, upto
+    return shares
 
 
 class _Fate(msgspec.Struct, frozen=True):
