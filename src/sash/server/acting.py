@@ -260,11 +260,7 @@ async def fork(asked: Asked[Fork, None]) -> ThreadShape:
                 raise no_turn(body.turn, thread.window.fold.turns)
             at = max(event.seq for event in said)
         made = thread.fork(body.thread_id or new_id(), at=at)
-        row = backend.store.thread(asked.tenant, made.id)
-        title = backend.store.thread(asked.tenant, thread.id).title
-        if title:
-            backend.store.put_title(asked.tenant, made.id, title)
-        return shape_of(backend, backend.store.thread(asked.tenant, row.id))
+        return shape_of(backend, backend.store.thread(asked.tenant, made.id))
 
     return await backend.call(work)
 

@@ -16,7 +16,7 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
     """
     A new thread whose log begins with another's, up to an event, and that has the frame in force there.
 
-    Only the state is written: messages are read where they are.
+    Only the state is written: messages are read where they are. It is called what the other one is.
     """
     log, store = tail.log, tail.log.store
     if not 0 <= at <= tail.seq:
@@ -36,4 +36,6 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
     body = written(checkpoint, replay.window.seal(), digest_seq=at)
     entry = Entry(events=(), frames=frames, checkpoint=body, rest=written_digest(checkpoint.fold.digest))
     store.append(log.tenant, row.id, entry, expected_seq=at)
+    if title := store.thread(log.tenant, log.thread).title:
+        store.put_title(log.tenant, row.id, title)
     return store.thread(log.tenant, row.id)
