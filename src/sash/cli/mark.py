@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from sash.cli.amount import amount
 from sash.cli.changing import changed_thread, changing, tell
 from sash.cli.number import EVENT
+from sash.thread import Thread
 
 
 @click.command()
@@ -31,7 +33,20 @@ def rewind(thread: str, label: str | None, as_json: bool, **given: Any) -> None:
     What was said since leaves the window; the log keeps it, and `sash undo` brings it back.
     """
     with changed_thread(thread, given) as it:
-        tell(it, it.rewind(label), as_json=as_json)
+        before = _said(it)
+        frame = it.rewind(label)
+        gone = before - _said(it)
+        if gone:
+            turns = amount(len({turn for turn, _ in gone}), "turn")
+            words = f"{amount(len(gone), 'message')} of {turns} left; `sash undo` brings back what left."
+        else:
+            words = "Nothing was said since that mark: nothing left."
+        tell(it, frame if gone or frame.freed or as_json else None, as_json=as_json, words=words)
+
+
+def _said(thread: Thread) -> set[tuple[int, int]]:
+    """The messages that no rewind has taken out: turn and number of each."""
+    return {(event.turn, event.seq) for event in thread.standing() if event.kind == "message"}
 
 
 @click.command()

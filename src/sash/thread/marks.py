@@ -43,7 +43,7 @@ def rewound(replay: Replay, seq: int, tail: Tail, label: str | None) -> Draft:
     there = marks_of(tail.log, until=seq)
     marks = [mark for mark in there if label is None or mark.label == label]
     if not marks:
-        known = ", ".join(repr(mark.label) for mark in there if mark.label)
+        known = ", ".join(dict.fromkeys(repr(mark.label) for mark in there if mark.label))
         remedy = f"it has {known}" if known else "set one with `mark`"
         raise NotFound("mark", "" if label is None else label, remedy)
     act = Rewound(
