@@ -22,7 +22,10 @@ from sash.core.message import Message
 from sash.core.turn import wrote
 from sash.settings import Settings
 from sash.store.words import holds, passage, phrases
+from sash.thread import thread_of
+from sash.thread.edits import Edits
 from sash.thread.log import message_of
+from sash.thread.past import edits_in
 from sash.transcripts import open_transcript
 
 AROUND = 60
@@ -40,6 +43,8 @@ class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     text: str
     """What stands around it."""
+    rewound: bool = False
+    """A rewind has taken it out of its thread."""
 
 
 class FoundMessages(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,19 +113,28 @@ def _found(text: str, subject: str | None, settings: Settings, reading: Reading,
 
 
 def _stored(text: str, subject: str | None, settings: Settings, limit: int) -> Iterator[FoundMessage]:
+    tenant = settings.text("tenant")
+    edits: dict[int, Edits] = {}
     if subject is None:
         with store_of(settings) as store:
-            found = tuple(store.search(settings.text("tenant"), text, limit=limit))
+            found = tuple(store.search(tenant, text, limit=limit))
+            for number in {one.thread for one in found}:
+                edits[number] = edits_in(thread_of(store, store.thread(tenant, number)).tail.log)
     else:
-        # A fork holds what its parent said before it.
+        # A fork holds what its parent said before it; what is rewound in the one need not be in the other.
         with stored_thread(subject.removeprefix(THREAD), settings) as thread:
             found = thread.search(text, limit=limit)
+            edits = dict.fromkeys((one.thread for one in found), edits_in(thread.tail.log))
     with store_of(settings) as store:
         for one in found:
-            [event] = store.events(settings.text("tenant"), one.thread, since=one.seq - 1, until=one.seq)
-            role = speaker(message_of(event))
+            [event] = store.events(tenant, one.thread, since=one.seq - 1, until=one.seq)
             yield FoundMessage(
-                name=one.name, turn=one.turn, position=one.seq - 1, role=role, text=_passage(one.text, text)
+                name=one.name,
+                turn=one.turn,
+                position=one.seq - 1,
+                role=speaker(message_of(event)),
+                text=_passage(one.text, text),
+                rewound=edits[one.thread].out(one.seq),
             )
 
 
@@ -134,6 +148,7 @@ def _passage(words: str, text: str) -> str:
 
 
 def _print(out: Screen, message: FoundMessage) -> None:
-    heading = f"{clean(near(message.name))}  turn {message.turn}  {message.role}  [{message.position}]"
+    rewound = "  rewound" if message.rewound else ""
+    heading = f"{clean(near(message.name))}  turn {message.turn}{rewound}  {message.role}  [{message.position}]"
     out.say(out.cut(heading, out.width), "bold")
     out.paragraph(clean(message.text), indent="  ")

@@ -25,6 +25,7 @@ from sash.store.words import passage
 from sash.thread import Thread
 from sash.thread.acts import act_of
 from sash.thread.log import message_of
+from sash.thread.past import edits_in
 from sash.window.replay import Replay
 
 BEFORE, PASSAGE = 30, 500
@@ -133,6 +134,8 @@ class FoundShape(Shape, frozen=True, kw_only=True):
     handle: str
     text: str
     """At most 500 characters of it, from where most of the words stand together."""
+    rewound: bool
+    """A rewind has taken it out of its thread."""
 
 
 class FoundList(Shape, frozen=True, kw_only=True):
@@ -302,12 +305,14 @@ async def _search(asked: Asked[None, SearchQuery], thread_id: str | None) -> Fou
     backend, query = asked.backend, asked.query
 
     def work() -> FoundList:
-        if thread_id is not None:
-            thread = backend.handles.thread(asked.tenant, thread_id)
+        thread = None if thread_id is None else backend.handles.thread(asked.tenant, thread_id)
+        if thread is not None:
             found = list(thread.search(query.text, limit=query.limit))
         else:
             found = backend.store.search(asked.tenant, query.text, limit=query.limit)
         rows = {one.thread: backend.store.thread(asked.tenant, one.thread) for one in found}
+        # A fork holds what its parent said before it; what is rewound in the one need not be in the other.
+        edits = {number: edits_in((thread or backend.handles.of(row)).tail.log) for number, row in rows.items()}
         return FoundList(
             found=[
                 FoundShape(
@@ -317,6 +322,7 @@ async def _search(asked: Asked[None, SearchQuery], thread_id: str | None) -> Fou
                     role=one.role,
                     handle=f"{one.seq - 1}.0",
                     text=passage(one.text, query.text, before=BEFORE, most=PASSAGE),
+                    rewound=edits[one.thread].out(one.seq),
                 )
                 for one in found
             ]

@@ -12,14 +12,14 @@ from sash.core.frame import Frame
 from sash.core.past import Evicted, Past
 from sash.core.turn import title_of, wrote
 from sash.thread.acts import Undone, act_of
-from sash.thread.edits import COMMANDS, DECIDING, edits_of
+from sash.thread.edits import COMMANDS, DECIDING, Edits, edits_of
 from sash.thread.log import Log, message_of
 
 
 def past_of(log: Log, fold: Fold, numbers: range | None = None) -> Past:
     """The past of a thread: all of it, which takes reading the whole log, or only the turns with some numbers."""
     made = list(log.frames())
-    edits = edits_of(log.events(kinds=DECIDING))
+    edits = edits_in(log)
     turns: dict[int, list[Event]] = {}
     out: dict[int, list[Event]] = {}
     for event in log.events(kinds={"message"}) if numbers is None else log.turns(numbers):
@@ -35,6 +35,11 @@ def past_of(log: Log, fold: Fold, numbers: range | None = None) -> Past:
         if number not in turns
     ]
     return Past(frames, evicted, rewound, undone_by(log))
+
+
+def edits_in(log: Log) -> Edits:
+    """What is in force of all rewinds and undos of a log."""
+    return edits_of(log.events(kinds=DECIDING))
 
 
 def undone_by(log: Log) -> dict[int, str]:

@@ -42,7 +42,7 @@ export function threadList(side, { theme, go }) {
     return make("li", {},
       make("a", { href: `#/${encodeURIComponent(hit.threadId)}/${hit.turn}` },
         make("span.title", {}, plain(hit.text)),
-        make("span.under", {}, `${plain(hit.title ?? hit.threadId)} · turn ${hit.turn}`)));
+        make("span.under", {}, `${plain(hit.title ?? hit.threadId)} · turn ${hit.turn}${hit.rewound ? " · rewound" : ""}`)));
   }
 
   function entry(thread) {
