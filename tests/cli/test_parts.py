@@ -110,11 +110,20 @@ def test_all_conversations_are_taken_and_nothing_twice(home: Path) -> None:
     here("import", "runs.json", "--part", "2", home=home)
     ran = here("import", "runs.json", "--all", home=home)
     assert ran.code == 0
-    assert "9 threads in all" in ran.words
+    assert "9 threads in all; sash threads lists them." in ran.words
     assert threads(home) == ["runs", *(f"runs-{number}" for number in range(1, 9))]
     again = imported_all(home, "runs.json")
     assert sum(told.added for told in again.imported) == 0
     assert [told.known for told in again.imported] == [2 * number for number in range(1, 10)]
+
+
+def test_all_of_many_or_of_one_are_told_with_what_lists_them(home: Path) -> None:
+    written(home / "one.jsonl", exchange(1, "Only this"))
+    assert "1 thread in all; sash threads lists it." in here("import", "one.jsonl", "--all", home=home).words
+    many = [{"conversations": [{"from": "human", "value": f"Hello {number}"}]} for number in range(60)]
+    (home / "many.json").write_text(json.dumps(many), "utf-8")
+    ran = here("import", "many.json", "--all", home=home)
+    assert "60 threads in all; sash threads -n 60 lists them." in ran.words
 
 
 def test_one_that_is_refused_keeps_none_of_the_others_out(home: Path) -> None:

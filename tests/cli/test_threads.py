@@ -121,7 +121,7 @@ def test_threads_are_listed_newest_first(home: Path) -> None:
     assert told.threads[1].model == "claude-sonnet-4-5"
     assert (told.threads[1].updated or "").startswith("2023-11-")
     assert "work" in here("threads", home=home).out
-    assert len(here("threads", "-n", "1", home=home).lines) == 2
+    assert [line.split()[0] for line in here("threads", "-n", "1", home=home).lines[:-1]] == ["thread", "other"]
 
 
 def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
@@ -268,6 +268,50 @@ def test_a_thread_is_rewound_to_its_mark(home: Path) -> None:
     exported = (home / "out.jsonl").read_text()
     assert "Request number 20" in exported
     assert "Request number 21" not in exported
+
+
+def test_a_rewind_tells_what_left(home: Path) -> None:
+    changed(home, "mark", "work", "here")
+    nothing = here("rewind", "work", home=home)
+    assert (nothing.code, nothing.words) == (0, "Nothing was said since that mark: nothing left.")
+    changed(home, "mark", "work", "here")
+    refused = here("rewind", "work", "nowhere", home=home)
+    assert (refused.code, refused.err) == (1, "sash: there is no mark 'nowhere'; it has 'here'\n")
+    long_session(home / "session.jsonl", turns=22)
+    here("import", "session.jsonl", "--thread", "work", home=home)
+    told = here("rewind", "work", home=home).words
+    assert told.startswith("8 messages of 2 turns left; `sash undo` brings back what left. frame ")
+    assert "the thread was rewound" in told
+
+
+def test_a_search_tells_what_was_rewound(home: Path) -> None:
+    changed(home, "mark", "work")
+    long_session(home / "session.jsonl", turns=21)
+    here("import", "session.jsonl", "--thread", "work", home=home)
+    changed(home, "fork", "work", "before")
+    changed(home, "rewind", "work")
+    assert "work  turn 21  rewound  user" in here("search", "Request number 21", home=home).out
+    for words, rewound in ((("number 21",), True), (("number 21", "work"), True), (("number 21", "before"), False)):
+        told = msgspec.json.decode(here("search", *words, "--json", home=home).out, type=FoundMessages)
+        assert [one.rewound for one in told.found] == [rewound]
+    assert "rewound" not in here("search", "Request number 20", home=home).out
+
+
+def test_a_list_of_threads_tells_that_there_are_more(home: Path) -> None:
+    changed(home, "fork", "work", "other")
+    assert "These are the newest 1; -n lists more of them." in here("threads", "-n", "1", home=home).words
+    assert "newest" not in here("threads", "-n", "2", home=home).words
+    more = [
+        msgspec.json.decode(here("threads", "-n", last, "--json", home=home).out, type=ShownThreads).more
+        for last in ("1", "2")
+    ]
+    assert more == [True, False]
+
+
+def test_a_fork_is_called_what_its_thread_is(home: Path) -> None:
+    changed(home, "fork", "work", "other")
+    listed = msgspec.json.decode(here("threads", "--json", home=home).out, type=ShownThreads).threads
+    assert [thread.title for thread in listed] == ["Request number 1"] * 2
 
 
 def test_a_fork_goes_its_own_way(home: Path) -> None:

@@ -158,6 +158,29 @@ def test_the_timeline_counts_giant_results_as_they_entered(server: Running) -> N
     assert context["cachedShare"] == pytest.approx(replayed["cachedShare"], abs=0.01)
 
 
+def test_a_search_tells_what_was_rewound(server: Running) -> None:
+    place = thread(server)
+    said(server, place, "first a heron")
+    server.post(f"/v1/threads/{place}/marks")
+    said(server, place, "then a bittern")
+    server.post(f"/v1/threads/{place}/rewind")
+    for path in (f"/v1/threads/{place}/search", "/v1/search"):
+        for word, rewound in (("heron", False), ("bittern", True)):
+            found = server.get(f"{path}?text={word}")["found"]
+            assert [one["rewound"] for one in found] == [rewound] * 2
+
+
+def test_the_turns_add_up_to_what_history_takes_after_a_report_too(server: Running) -> None:
+    place = thread(server, historyTokens=2_000)
+    for words in ("Hello there", "And now a good deal more of it", "The end"):
+        said(server, place, words)
+        explained = server.get(f"/v1/threads/{place}/explain")
+        context = server.get(f"/v1/threads/{place}/context")
+        assert sum(turn["tokens"]["value"] for turn in explained["turns"]) == explained["tokens"]["value"]
+        assert explained["tokens"] == next(row["tokens"] for row in context["sources"] if row["source"] == "history")
+        assert all(turn["tokens"] == turn["whole"] for turn in explained["turns"])
+
+
 def test_threads_are_listed_page_by_page_newest_first(server: Running) -> None:
     made = [thread(server) for _ in range(3)]
     page = server.get("/v1/threads?limit=2")

@@ -20,6 +20,7 @@ from sash.cli.progress import Progress
 from sash.cli.screen import Screen, screen
 from sash.cli.stored import store_of
 from sash.cli.subject import Located, located, reading_options, subject_argument, take_reading
+from sash.cli.threads import LISTED
 from sash.core.policy import Policy
 from sash.core.tokens import TokenCount
 from sash.errors import NotFound, ThreadExists
@@ -204,7 +205,9 @@ def _take_all(taking: _Taking, store: Store, first: _Read, *, as_json: bool) -> 
     if as_json:
         answer(ImportedAll(imported=tuple(imported), refused=tuple(refused)))
     else:
-        out.paragraph(f"{amount(len(imported), 'thread')} in all; sash threads lists them.")
+        lists = "sash threads" if len(imported) <= LISTED else f"sash threads -n {len(imported)}"
+        them = "it" if len(imported) == 1 else "them"
+        out.paragraph(f"{amount(len(imported), 'thread')} in all; {lists} lists {them}.")
         # What is wrong with the file itself is met with each of its conversations.
         damage = tuple(dict.fromkeys(hurt for told in imported for hurt in told.damage))
         print_damage(out, damage, max(len(damage), *(told.damaged for told in imported), 0))

@@ -20,6 +20,8 @@ from sash.core.tokens import TokenCount
 from sash.store import Store, ThreadRow
 from sash.thread import first_words, thread_of
 
+LISTED = 50
+"""Threads that are listed when nobody says how many."""
 ROOMY = 64
 """Columns from which a thread's name is shown whole: it may be a session's id, and is typed."""
 
@@ -47,10 +49,12 @@ class ShownThreads(msgspec.Struct, frozen=True, kw_only=True):
     """What `sash threads --json` prints."""
 
     threads: tuple[ShownThread, ...]
+    more: bool
+    """There are others, which are older."""
 
 
 @click.command()
-@click.option("-n", "--last", type=Number(1), default=50, show_default=True, help="The newest N threads.")
+@click.option("-n", "--last", type=Number(1), default=LISTED, show_default=True, help="The newest N threads.")
 @from_settings(*STORED)
 @reports(ShownThreads)
 def threads(last: int, as_json: bool, **given: Any) -> None:
@@ -58,11 +62,14 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
     settings = settings_of(given, *STORED)
     now = time.time()
     found: list[tuple[ShownThread, float | None]] = []
+    more = False
     if is_stored(settings):
         with store_of(settings) as store:
-            found = [_shown(store, row) for row in store.threads(settings.text("tenant"), limit=last)]
+            # One more than is shown tells whether there are more.
+            rows = store.threads(settings.text("tenant"), limit=last + 1)
+            found, more = [_shown(store, row) for row in rows[:last]], len(rows) > last
     if as_json:
-        answer(ShownThreads(threads=tuple(shown for shown, _ in found)))
+        answer(ShownThreads(threads=tuple(shown for shown, _ in found), more=more))
         return
     out = screen()
     if not found:
@@ -93,6 +100,8 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
             for shown, at in found
         ],
     )
+    if more:
+        out.paragraph(f"These are the newest {last:,}; -n lists more of them.", "dim")
 
 
 def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
