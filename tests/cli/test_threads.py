@@ -120,7 +120,12 @@ def test_threads_are_listed_newest_first(home: Path) -> None:
     assert told.threads[1].turns == 20
     assert told.threads[1].model == "claude-sonnet-4-5"
     assert (told.threads[1].updated or "").startswith("2023-11-")
-    assert "work" in here("threads", home=home).out
+    # Their age is by when they were made here, and so is their order.
+    made = [thread.created or "" for thread in told.threads]
+    assert made == sorted(made, reverse=True)
+    assert made[1] > "2024"
+    rows = [line.split() for line in here("threads", home=home).lines[1:]]
+    assert [(row[0], row[-1]) for row in rows] == [("other", "now"), ("work", "now")]
     assert [line.split()[0] for line in here("threads", "-n", "1", home=home).lines[:-1]] == ["thread", "other"]
 
 

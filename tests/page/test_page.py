@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from sash.cli.age import age
 from tests.server.serving import Running
 
 ASKED = (
@@ -85,6 +87,14 @@ def test_compact_moves_the_divider_and_undo_moves_it_back(page: Page, server: Ru
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#notes")).to_contain_text(re.compile(r"Taken back: the compact of frame \d+ was undone\."))
     assert (page.locator(".divider").count() and boundary(page)) == before
+
+
+def test_ages_are_told_as_the_command_line_tells_them(page: Page, server: Running) -> None:
+    page.goto(server.url)
+    script = "async (ages) => { const { age } = await import('./words.js'); return ages.map((at) => age(at)); }"
+    now = time.time()
+    ages = [now - seconds for seconds in (5, 50, 100, 3_500, 7_000, 170_000, 180_000, 5_000_000, 6_000_000, 1e8)]
+    assert page.evaluate(script, ages) == [age(at, now) for at in ages]
 
 
 def test_only_slides_are_counted_as_slides(page: Page, server: Running) -> None:

@@ -33,6 +33,7 @@ class ShownThread(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     model: str
     created: str | None
+    """When it was made here: its age, by which threads are listed."""
     updated: str | None
     """When its newest message was said."""
     events: int
@@ -58,10 +59,14 @@ class ShownThreads(msgspec.Struct, frozen=True, kw_only=True):
 @from_settings(*STORED)
 @reports(ShownThreads)
 def threads(last: int, as_json: bool, **given: Any) -> None:
-    """List the stored threads, newest first."""
+    """
+    List the stored threads, newest first.
+
+    A thread's age is since it was made here, however old the session is that it was imported from.
+    """
     settings = settings_of(given, *STORED)
     now = time.time()
-    found: list[tuple[ShownThread, float | None]] = []
+    found: list[tuple[ShownThread, float]] = []
     more = False
     if is_stored(settings):
         with store_of(settings) as store:
@@ -95,16 +100,16 @@ def threads(last: int, as_json: bool, **given: Any) -> None:
                 str(shown.turns),
                 str(shown.tokens),
                 f"{shown.percent} %",
-                Cell(age(at, now), "dim"),
+                Cell(age(made, now), "dim"),
             ]
-            for shown, at in found
+            for shown, made in found
         ],
     )
     if more:
         out.paragraph(f"These are the newest {last:,}; -n lists more of them.", "dim")
 
 
-def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
+def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float]:
     thread = thread_of(store, row)
     context = thread.context()
     newest = next((event for event in reversed(thread.events(since=max(0, thread.seq - 20))) if event.at), None)
@@ -113,7 +118,7 @@ def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
         name=row.name,
         title=row.title or first_words(thread),
         model=context.model,
-        created=moment(row.at),
+        created=moment(row.created),
         updated=moment(at),
         events=thread.seq,
         turns=max(0, thread.window.fold.placing.turn or 0),
@@ -121,4 +126,4 @@ def _shown(store: Store, row: ThreadRow) -> tuple[ShownThread, float | None]:
         tokens=context.used,
         percent=context.pressure.percent,
     )
-    return shown, at
+    return shown, row.created

@@ -56,7 +56,7 @@ export function threadList(side, { theme, go }) {
           make(`span.meter${kind}`, { role: "img", "aria-label": `window ${percent(pressure.share)} full` },
             make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),
           make("span.num", {}, percent(pressure.share)),
-          make("span", {}, age(thread.updatedAt)),
+          make("span", { hint: `made here at ${new Date(thread.createdAt).toLocaleString()}` }, age(thread.createdAt)),
           troubles.length ? make("span.flag", { hint: troubles.join("\n"), role: "img", "aria-label": troubles.join("; ") }, "!") : null)));
   }
 

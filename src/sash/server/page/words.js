@@ -20,15 +20,17 @@ export const value = (count) => (typeof count === "number" ? count : count?.valu
 
 export const percent = (share) => `${Math.round(share * 100)} %`;
 
-/** now, 4 min, 3 h, 12 d */
+/** now, 4 min, 3 h, 12 d, 5 mo, 3 y: as the command line says it. */
 export function age(at) {
   const when = typeof at === "number" ? at * (at < 1e12 ? 1000 : 1) : Date.parse(at);
   if (!Number.isFinite(when)) return "";
   const seconds = Math.max(0, (Date.now() - when) / 1000);
-  if (seconds < 45) return "now";
-  if (seconds < 5400) return `${Math.max(1, Math.round(seconds / 60))} min`;
-  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} d`;
+  if (seconds < 60) return "now";
+  for (const [size, most, unit] of [[60, 60, "min"], [3600, 48, "h"], [86400, 60, "d"]]) {
+    if (seconds < size * most) return `${Math.floor(seconds / size)} ${unit}`;
+  }
+  const months = seconds / 86400 / 30.44;
+  return months < 24 ? `${Math.floor(months)} mo` : `${Math.floor(months / 12)} y`;
 }
 
 /** What is to be raised is a setting, which the page has no place for. */
