@@ -152,14 +152,14 @@ def _framed(work: Callable[[Thread], Frame | None]) -> Callable[[Thread], FrameS
         frame = work(thread)
         if frame is None:
             return FrameShape(frame=None, because=None)
-        undone = undone_by(thread.tail.log).get(frame.number) if frame.reason == "undo" else None
+        undone = undone_by(thread.tail.log).get(frame.number, "") if frame.reason == "undo" else ""
         return FrameShape(frame=frame, because=because(frame, undone=undone))
 
     return told
 
 
 async def undo(asked: Asked[Nothing, None]) -> FrameShape:
-    """Take back the newest thing that changed the head of the window."""
+    """Take back the newest slide, or the newest command that can be."""
     return await asked.of_thread(_framed(Thread.undo))
 
 
