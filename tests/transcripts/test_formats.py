@@ -332,6 +332,40 @@ def test_a_file_that_grows_is_read_as_it_was_and_its_entries_keep_their_keys(tmp
     assert [entry.key for entry in grown[: len(first)]] == [entry.key for entry in first] == ["u1", "a1", "r1"]
 
 
+ALONE: dict[str, dict[str, Any]] = {
+    "openai-chat": {"role": "user", "content": "hello"},
+    "anthropic": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "hello"}]},
+    "openai-responses": {"type": "function_call_output", "call_id": "c1", "output": "hello"},
+    "codex": {"timestamp": "2026-05-12T01:02:27Z", "type": "message", "role": "user", "content": "hello"},
+    "pi": pi("message", "1", None, **said("user", "hello")),
+    "claude-code": claude("user", "1", None, message={"role": "user", "content": "hello"}),
+    "gemini": {"id": "1", "type": "user", "content": "hello"},
+}
+
+
+@pytest.mark.parametrize("length", [1, 1_000_000])
+@pytest.mark.parametrize("name", ALONE)
+def test_a_message_that_stands_alone_is_read_like_the_first_of_many(name: str, length: int) -> None:
+    line = json.dumps(ALONE[name]).replace("hello", "hello" * length)
+    other = line.replace('"1"', '"2"').replace("null", '"1"')
+    alone, first = open_transcript(io.BytesIO(line.encode())), open_transcript(io.BytesIO(f"{line}\n{other}".encode()))
+    assert alone.format == first.format == name
+    read = list(alone.messages())
+    assert [entry.line for entry in read] == [1]
+    assert read == list(first.messages())[:1]
+
+
+def test_a_message_alone_may_be_written_over_many_lines_and_a_body_without_messages_is_none() -> None:
+    spread = json.dumps({"id": "m1", "timestamp": 5, **ALONE["openai-chat"]}, indent=2)
+    (entry,) = open_transcript(io.BytesIO(spread.encode()), format="openai-chat").messages()
+    assert (entry.message.text, entry.key, entry.at) == ("hello", "m1", 5.0)
+    for body in ({"model": "m", "tools": []}, {"type": "log", "messages": []}):
+        empty = opened([body], format="openai-chat")
+        assert not list(empty.messages())
+        assert not empty.damage
+    assert words(opened([{"type": "log", "messages": [ALONE["openai-chat"]]}] * 2)) == ["hello"]
+
+
 def test_a_line_too_long_to_hold_is_skipped_and_told() -> None:
     from sash.transcripts.about import About
     from sash.transcripts.lines import lines

@@ -6,7 +6,7 @@ A body that was logged with its answer (OpenHands, LiteLLM) is read with it, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,7 +25,12 @@ from sash.wire import json_text, read_tools, wire_named
 _any = msgspec.json.Decoder(Any)
 _one = msgspec.json.Decoder(msgspec.Raw)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_HOLDS = ("messages", "input", "output", "conversations", "traj", "history")
+_LISTS = frozenset({"messages", "conversations", "traj", "history"})
+"""Fields that only a body has."""
+_HOLDS = _LISTS | {"input", "output"}
+"""With those that a message may have too."""
+_SAYS = frozenset({"role", "type"})
+"""What each message has one of: who speaks, or what it is."""
 
 
 def read(source: Source, about: About, asked: Asked, wire: str) -> Iterator[Entry]:
@@ -38,15 +43,24 @@ def read(source: Source, about: About, asked: Asked, wire: str) -> Iterator[Entr
         found = chosen(found.items, asked.part, about)
     elif asked.part:
         raise about.lacks(asked.part)
-    yield from entries(found, about, wire)
+    if _SAYS & found.fields.keys() and not _is_body(found.fields):
+        yield from _message(found.text, found.fields, about, wire, 1)
+    else:
+        yield from entries(found, about, wire)
 
 
 def _holds_more(item: bytes) -> bool:
     """Whether an item of a list is a conversation itself."""
     try:
-        return bool(json_text.fields(item).keys() & set(_HOLDS)) and b'"role"' in item
+        return bool(json_text.fields(item).keys() & _HOLDS) and b'"role"' in item
     except InvalidMessage:
         return False
+
+
+def _is_body(fields: Mapping[str, object]) -> bool:
+    """Whether an object holds messages; if not, it may be one."""
+    names = fields.keys()
+    return bool(_LISTS & names) or bool(_HOLDS & names and not _SAYS & names)
 
 
 def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
@@ -63,33 +77,35 @@ def _run(place: int, asked: str) -> Part:
 
 def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:
     """One message a line, or one conversation a line, of which the first is read unless another is named."""
-    spoken = wire_named(wire)
     bodies: list[Part] = []
     for number, fields, text in records(source, about, _raw):
-        if fields.keys() & set(_HOLDS) and "role" not in fields and "type" not in fields:
-            bodies.append(_run(len(bodies), part))
-            if bodies[-1].current:
-                yield from entries(taken(text, about, number), about, wire)
+        if not _is_body(fields):
+            yield from _message(text, fields, about, wire, number)
             continue
-        try:
-            message = spoken.read_message(text)
-        except InvalidMessage as error:
-            about.hurt(number, f"no message: {error}")
-            continue
-        yield Entry(message=message, at=_time(fields), line=number, key=_key(fields))
+        bodies.append(_run(len(bodies), part))
+        if bodies[-1].current:
+            yield from entries(taken(text, about, number), about, wire)
     about.parts = tuple(bodies) if len(bodies) > 1 else ()
     if part and not any(body.current for body in bodies):
         raise about.lacks(part)
 
 
-def _time(fields: dict[str, msgspec.Raw]) -> float | None:
+def _message(
+    text: bytes, fields: Mapping[str, bytes | msgspec.Raw], about: About, wire: str, line: int
+) -> Iterator[Entry]:
+    """A message that stands by itself, with what its tool noted beside it; what is none is listed as damage."""
+    for said in entry(text, about, wire, line):
+        yield msgspec.structs.replace(said, at=_time(fields), key=_key(fields))
+
+
+def _time(fields: Mapping[str, bytes | msgspec.Raw]) -> float | None:
     for name in ("timestamp", "created_at", "created"):
         if name in fields:
             return moment(_value(fields[name]))
     return None
 
 
-def _key(fields: dict[str, msgspec.Raw]) -> str:
+def _key(fields: Mapping[str, bytes | msgspec.Raw]) -> str:
     name = _value(fields.get("id", json_text.ABSENT))
     return name if isinstance(name, str) else ""
 

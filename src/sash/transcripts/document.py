@@ -29,6 +29,8 @@ class Document(msgspec.Struct, frozen=True):
     items: tuple[bytes, ...] = ()
     listed: bool = False
     """It is a list, not an object."""
+    text: bytes = b""
+    """Of an object: as it stands."""
 
 
 def document(source: Source, about: About) -> Document:
@@ -49,7 +51,7 @@ def taken(text: bytes, about: About, line: int = 0) -> Document:
     try:
         if text[:1] == b"[":
             return Document({}, tuple(json_text.items(text)), True)
-        return Document({name: bytes(value) for name, value in json_text.fields(text).items()})
+        return Document({name: bytes(value) for name, value in json_text.fields(text).items()}, text=text)
     except InvalidMessage as error:
         about.hurt(line, f"no whole JSON: {error}")
     mended = json_text.mend_surrogates(text).decode()

@@ -41,7 +41,7 @@ def format_of(source: Source) -> str:
     if name := _of_lines(_first_lines(head, whole=len(head) >= source.size and not source.packed)):
         return name
     # The first message alone may be longer than what was looked at.
-    return _of_document(source) or _of_lines(_decoded(text) for _, text in islice(_long_lines(source, head), _LINES))
+    return _of_lines(_decoded(text) for _, text in islice(_long_lines(source, head), _LINES)) or _of_document(source)
 
 
 def _of_lines(values: Iterable[Any]) -> str:
