@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -20,6 +21,7 @@ from sash.cli.show import ShownTurns
 from sash.cli.spoken import OpenedTurn
 from sash.core.explanation import Explanation
 from sash.core.pressure import Pressure
+from sash.wire.repair import ORPHAN
 from tests.cli.front_door import SASH, environment, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
 
@@ -310,14 +312,26 @@ def test_what_repairs_leave_out_is_taken_off_history_and_told(tmp_path: Path) ->
     history = here("show", torn, "--json", home=tmp_path).json()["tokens"]["value"]
     sent = here("fit", torn, "--json", home=tmp_path).json()
     assert told.unsent > 100
-    assert told.around == 0
+    # What stands in the place of the result was said by nobody.
+    stub = {"role": "user", "content": ORPHAN}
+    assert told.around == count_tokens([stub], model="claude-sonnet-4-5").value
     assert told.ledger.row("history").used.value == history - told.unsent == sent["after"]["value"]
-    assert told.ledger.used.value == told.used.value == sent["tokens"]["value"]
+    assert told.ledger.used.value + told.around == told.used.value == sent["tokens"]["value"]
     assert sent["before"]["value"] == history
     shown = here("context", torn, home=tmp_path)
-    assert "-" not in "".join(line for line in shown.lines if " % " in line)
+    assert not [line for line in shown.lines if re.search(r" -\d", line)]
     assert f"~{told.unsent} that history counts is not sent: repairs leave it out" in shown.words
     assert f"~{told.unsent} of it is not sent" in here("show", torn, home=tmp_path).words
+
+
+def test_words_that_stand_for_a_result_are_not_what_was_said(tmp_path: Path) -> None:
+    orphan = tmp_path / "orphan.json"
+    orphan.write_text('[{"role": "tool", "tool_call_id": "x", "content": "a result that nobody asked for"}]')
+    sent = here("fit", orphan, "--json", home=tmp_path).json()
+    assert sent["after"]["value"] == 0
+    assert sent["ratio"] == 1
+    size = sent["before"]["value"]
+    assert f"~{size} of it is not sent" in here("show", orphan, home=tmp_path).words
 
 
 def test_under_recent_every_command_tells_the_flat_prompt(tmp_path: Path) -> None:

@@ -96,6 +96,14 @@ def by_sash(words: str) -> str:
 Block = Text | Thinking | ToolCall | ToolResult | Image | Document | Opaque
 
 
+def is_by_sash(block: Block) -> bool:
+    """Whether a block says only what is marked as sash's own."""
+    if type(block) is ToolResult:
+        return bool(block.content) and all(map(is_by_sash, block.content))
+    # The mark is a line of its own: somebody who only begins like it is somebody else.
+    return type(block) is Text and block.text.startswith(_BY_SASH) and block.text.partition("\n")[0].endswith("]")
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing said. Never changes: what a slide or a repair alters is a new message beside it."""
 
@@ -145,12 +153,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def written_by_sash(self) -> bool:
         """Whether all it says was put there by sash: read back in, it starts no turn and covers nothing."""
         for block in self.blocks:
-            # The mark is a line of its own: somebody who only begins like it is somebody else.
-            if (
-                type(block) is not Text
-                or not block.text.startswith(_BY_SASH)
-                or not block.text.partition("\n")[0].endswith("]")
-            ):
+            if type(block) is not Text or not is_by_sash(block):
                 return False
         return bool(self.blocks)
 

@@ -10,9 +10,9 @@ import msgspec
 from sash.core.fold import Fold
 from sash.core.kept import KeptMessage
 from sash.core.live import LiveMessage
-from sash.core.message import Message
+from sash.core.message import Message, is_by_sash
 from sash.core.request import OURS, GrowingTurns, Shown, said_by_sash
-from sash.core.tokens import Counter
+from sash.core.tokens import Counter, total
 from sash.window.report import mended, shortened_of
 from sash.window.seal import Finished, Remade, Seal, Unseal, checksum
 from sash.wire import Preparing, Repair, stands_apart, wire_named
@@ -27,6 +27,8 @@ class SoFar(msgspec.Struct, frozen=True, gc=False):
     mended: int
     lost: int
     repairs: int
+    added: int
+    """Tokens that repairs wrote: of what is sent, nobody said them."""
 
     def sent(self) -> list[tuple[Message, int]]:
         """What is sent, each with its position in the log; what a restart found finished is read only now."""
@@ -81,6 +83,8 @@ class Draft:
         self.head = 0
         """How many stand before the first turn."""
         self.tokens, self.exact = 0, True
+        self.added = 0
+        """Of its tokens, those of words that repairs put in the place of what was said."""
         self.shortened: list[str] = []
         """Handles of what is shown in part."""
         self.mended: list[int] = []
@@ -134,6 +138,7 @@ class Draft:
             len(self.mended),
             len(preparing.lost),
             len(preparing.mending.repairs),
+            self.added,
         )
 
     def seal(self, fold: Fold) -> Seal | None:
@@ -227,10 +232,19 @@ class Draft:
             if not counted:
                 taken = self.counter.message(message)
                 tokens, exact = tokens + taken.value, exact and taken.exact
+                if live is not None and message is not shown:
+                    self.added += self._added(message, shown)
             sent.append((message, live.position if live is not None and message is shown else OURS))
         if not counted:
             self.tokens, self.exact = tokens, exact
         self._write(new)
+
+    def _added(self, message: Message, said: Message) -> int:
+        """What of a repaired message takes that nobody said, with what stands around it where that is all of it."""
+        own = [block for block in message.blocks if is_by_sash(block) and block not in said.blocks]
+        if len(own) == len(message.blocks):
+            return self.counter.message(message).value
+        return total(map(self.counter.block, own)).value
 
     def _write(self, new: Sequence[Message]) -> None:
         if self._led:

@@ -105,7 +105,9 @@ class Grown(Made, frozen=True, gc=False):
     def report(self) -> Report:
         """What was done to the history, and why."""
         cut = cut_sources(self.outgoing.setup.sources, self.settled.sources)
-        ledger = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told)).within(self.tokens.value)
+        whole = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told))
+        # Words that a repair put in the place of something are sent, but not what was said.
+        ledger = whole.within(self.tokens.value - self.so_far.added)
         repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired()]
         return report_of(self.moment, repairs, self.so_far.handles(), ledger)
 
