@@ -279,10 +279,10 @@ def test_context_adds_up_and_names_the_remedy(session: Path, tmp_path: Path) -> 
     told = msgspec.json.decode(here("context", session, *SMALL, "--json", home=tmp_path).out, type=ShownContext)
     rows = {row.source: row.used.value for row in told.context.ledger.rows if row.source != "reserve"}
     assert sum(rows.values()) + told.context.around == told.context.used.value
-    parts = {name: count.value for name, count in told.by_kind.items()}
+    parts = {name: count.value for name, count in told.by_kind.items() if count.value}
     assert set(parts) == {"results", "calls", "assistant", "user", "framing", "digest"}
-    assert parts.pop("digest") == pytest.approx(rows["summary"], abs=8)
-    assert sum(parts.values()) == pytest.approx(rows["history"], abs=8)
+    assert sum(parts.values()) == told.context.used.value
+    assert parts["digest"] == pytest.approx(rows["summary"], abs=8)
     assert {result.about for result in told.largest} <= {f"src/{number}.py" for number in range(20, 31)}
     assert told.context.model == "claude-sonnet-4-5"
 
@@ -322,6 +322,48 @@ def test_what_repairs_leave_out_is_taken_off_history_and_told(tmp_path: Path) ->
     assert not [line for line in shown.lines if re.search(r" -\d", line)]
     assert f"~{told.unsent} that history counts is not sent: repairs leave it out" in shown.words
     assert f"~{told.unsent} of it is not sent" in here("show", torn, home=tmp_path).words
+
+
+TORN = [
+    {"role": "system", "content": "be brief " * 20},
+    {"role": "user", "content": "look"},
+    {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "read", "arguments": '{"path": "a.py"}'}}]},
+    {"role": "tool", "tool_call_id": "a", "content": "found " * 10},
+    {"role": "tool", "tool_call_id": "gone", "content": "lost " * 400},
+    {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "read", "arguments": '{"path": "b.py"}'}}]},
+    {"role": "tool", "tool_call_id": "a", "content": "again " * 10},
+]
+TOOLS = [{"type": "function", "function": {"name": "read", "description": "reads a file", "parameters": {}}}]
+
+
+@pytest.mark.parametrize("options", [(), ("-m", "gpt-5"), ("--policy", "recent")])
+def test_what_the_request_is_made_of_adds_up_and_holds_only_what_is_sent(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    session = tmp_path / "torn.json"
+    session.write_text(json.dumps({"messages": TORN, "tools": TOOLS}))
+    told = msgspec.json.decode(here("context", session, *options, "--json", home=tmp_path).out, type=ShownContext)
+    parts = {name: count.value for name, count in told.by_kind.items()}
+    assert sum(parts.values()) == told.context.used.value
+    if "recent" in options:
+        assert (list(parts), told.largest) == (["prompt"], ())
+        return
+    rows = {row.source: row.used.value for row in told.context.ledger.rows}
+    assert parts["tools"] == rows["tools"] > 0
+    assert parts["system"] == pytest.approx(rows["system"], abs=8)
+    assert parts["repairs"] > 0
+    # The second call has another id in the request, and its result the handle that it has in the log.
+    assert {(result.handle, result.about) for result in told.largest} == {("3.0", "a.py"), ("6.0", "b.py")}
+    assert "all that is sent" in here("context", session, *options, home=tmp_path).out
+
+
+def test_what_every_request_costs_is_no_system_prompt(tmp_path: Path) -> None:
+    session = tmp_path / "plain.json"
+    session.write_text('[{"role": "user", "content": "hello"}]')
+    ran = here("context", session, "-m", "gpt-5", home=tmp_path)
+    assert "system" not in ran.out
+    assert next(line.split()[:2] for line in ran.lines if "framing" in line) == ["framing", "3"]
+    assert "repairs" not in ran.out
 
 
 def test_words_that_stand_for_a_result_are_not_what_was_said(tmp_path: Path) -> None:

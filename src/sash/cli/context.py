@@ -10,24 +10,18 @@ import msgspec
 from sash.cli.answer import answer
 from sash.cli.characters import clean
 from sash.cli.damage import print_damage
+from sash.cli.made_of import LargestResult, by_kind, largest_results
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.parts import print_which
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.sliding import when_it_slides
-from sash.cli.spoken import about_call
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.core.budget import REMEDIES, SourceName
-from sash.core.frame import handle_of
-from sash.core.message import Block, Document, Image, Text, Thinking, ToolCall, ToolResult
-from sash.core.request import OURS
-from sash.core.tokens import TokenCount, short, total
+from sash.core.tokens import TokenCount, short
 from sash.window import Context
 
 LISTED = "`sash fit --json` lists them"
-LARGEST = 5
-"""So many of the largest results are named."""
-
 _LOOKS: dict[SourceName, tuple[str, Style]] = {
     "system": ("S", "blue"),
     "tools": ("T", "magenta"),
@@ -53,17 +47,6 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """Of it, what was in the cache."""
 
 
-class LargestResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's result that takes much of the window."""
-
-    handle: str
-    """Names it for `sash expand`."""
-    tool: str
-    about: str
-    """The file, command or question that the tool was called with."""
-    tokens: TokenCount
-
-
 class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     """What `sash context --json` prints."""
 
@@ -71,9 +54,12 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     context: Context
     by_kind: dict[str, TokenCount]
-    """What is in the window by what it is: user, assistant, thinking, calls, results, images, digest, framing."""
+    """
+    All that is sent, by what it is: system, tools, user, assistant, thinking, calls, results, images, digest, repairs,
+    framing; or `prompt`, where it is one.
+    """
     largest: tuple[LargestResult, ...]
-    """The largest results in the window."""
+    """The largest results that are sent."""
     reported: Reported | None
 
 
@@ -87,7 +73,7 @@ def context(subject: str, as_json: bool, **given: Any) -> None:
     Show where the tokens of SUBJECT's next request go.
 
     A `~` marks an estimate. Each source stands with its share of the window and what would
-    change it; below, what history is made of, and the largest results in it.
+    change it; below, what all that is sent is made of, and the largest results in it.
     """
     settings = settings_of(given, *WINDOW, *STORED)
     with opened(subject, settings, take_reading(given)) as it:
@@ -100,62 +86,15 @@ def context(subject: str, as_json: bool, **given: Any) -> None:
 
 def shown_context(it: Subject) -> ShownContext:
     """All of it, as a value."""
-    usage = it.reported
+    usage, now = it.reported, it.context()
     return ShownContext(
         name=it.name,
         kind=it.kind,
-        context=it.context(),
-        by_kind=by_kind(it),
+        context=now,
+        by_kind=by_kind(it, now.used),
         largest=largest_results(it),
         reported=Reported(context=usage.context, cached=usage.cache_read) if usage is not None else None,
     )
-
-
-def by_kind(it: Subject) -> dict[str, TokenCount]:
-    """What the window is made of."""
-    found: dict[str, list[TokenCount]] = {}
-    for position, message in it.in_window():
-        for block in message.blocks:
-            name = "digest" if position == OURS else _kind(block, message.role)
-            found.setdefault(name, []).append(it.counter.block(block))
-        found.setdefault("framing", []).append(it.counter.around(message))
-    return {name: total(counts) for name, counts in sorted(found.items(), key=lambda item: -total(item[1]).value)}
-
-
-def largest_results(it: Subject) -> tuple[LargestResult, ...]:
-    """The largest results that the model sees, with what they are results of."""
-    calls: dict[str, ToolCall] = {}
-    found: list[LargestResult] = []
-    for position, message in it.in_window():
-        for place, block in enumerate(message.blocks):
-            if type(block) is ToolCall:
-                calls[block.id] = block
-            elif type(block) is ToolResult:
-                call = calls.get(block.call_id)
-                found.append(
-                    LargestResult(
-                        handle=handle_of(position, place),
-                        tool=call.name if call is not None else "",
-                        about=about_call(call.arguments) if call is not None else "",
-                        tokens=it.counter.block(block),
-                    )
-                )
-    return tuple(sorted(found, key=lambda result: -result.tokens.value)[:LARGEST])
-
-
-def _kind(block: Block, role: str) -> str:
-    match block:
-        case Text():
-            return role
-        case Thinking():
-            return "thinking"
-        case ToolCall():
-            return "calls"
-        case ToolResult():
-            return "results"
-        case Image() | Document():
-            return "images"
-    return "other"
 
 
 def _print(it: Subject, told: ShownContext) -> None:
@@ -167,7 +106,8 @@ def _print(it: Subject, told: ShownContext) -> None:
     print_which(out, it.parts)
     out.say(_bar(out, now))
     out.say()
-    _print_sources(out, now)
+    sent = it.upcoming()
+    _print_sources(out, now, repaired=sent is not None and bool(sent.report.repairs))
     free = max(0, now.window - now.used.value - now.ledger.row("reserve").given)
     out.say()
     out.paragraph(f"{short(free)} free of {short(now.window)}; history {when_it_slides(now)}")
@@ -175,7 +115,7 @@ def _print(it: Subject, told: ShownContext) -> None:
         unsent = TokenCount(now.unsent, now.used.exact)
         why = "a flat prompt has no place for it" if it.setup.policy.flat else f"repairs leave it out, {LISTED}"
         out.paragraph(f"{unsent} that history counts is not sent: {why}")
-    _print_history(out, told)
+    _print_parts(out, told)
     if told.reported is not None:
         cached = 100 * told.reported.cached // max(1, told.reported.context)
         out.say()
@@ -204,7 +144,7 @@ def _bar(out: Screen, now: Context) -> str:
     return "".join(out.styled(text, style) for text, style in cells[: out.width])
 
 
-def _print_sources(out: Screen, now: Context) -> None:
+def _print_sources(out: Screen, now: Context, *, repaired: bool) -> None:
     columns = (
         Column(rank=3),
         Column(title="source", gives_way=True, cut_last=True),
@@ -224,7 +164,8 @@ def _print_sources(out: Screen, now: Context) -> None:
         rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(REMEDIES[row.source], "dim")])
     if now.around:
         tokens, share = TokenCount(now.around, now.used.exact), f"{100 * now.around / now.window:.1f} %"
-        rows.append([Cell(""), Cell("repairs, framing"), Cell(tokens.full), Cell(share), Cell(LISTED, "dim")])
+        added, remedy = ("repairs, framing", LISTED) if repaired else ("framing", "")
+        rows.append([Cell(""), Cell(added), Cell(tokens.full), Cell(share), Cell(remedy, "dim")])
     rows.append(
         [Cell(""), Cell("all that is sent", "bold"), Cell(now.used.full, "bold"),
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]
@@ -232,13 +173,13 @@ def _print_sources(out: Screen, now: Context) -> None:
     print_table(out, columns, rows)
 
 
-def _print_history(out: Screen, told: ShownContext) -> None:
+def _print_parts(out: Screen, told: ShownContext) -> None:
     whole = sum(count.value for count in told.by_kind.values())
     if not whole:
         return
     out.say()
     numbers = (Column(title="tokens", right=True), Column(title="share", right=True, rank=1))
-    kinds = (Column(title="made of", gives_way=True, cut_last=True), *numbers, Column(rank=2))
+    kinds = (Column(title="all that is sent", gives_way=True, cut_last=True), *numbers, Column(rank=2))
     shares = [(name, count, count.value / whole) for name, count in told.by_kind.items() if count.value]
     print_table(
         out,

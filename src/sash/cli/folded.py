@@ -149,6 +149,10 @@ class Folded(msgspec.Struct, kw_only=True):
         """The request that it would make now."""
         return self.window.prepared(wire)
 
+    def upcoming(self) -> Prepared | None:
+        """The request that `context` tells of; None where nothing can be sent yet."""
+        return self.window.upcoming()
+
     def in_window(self) -> Iterator[tuple[int, Message]]:
         """All that the model sees, each message with its position; -1: sash wrote it."""
         assembled = assemble(self.window.fold)

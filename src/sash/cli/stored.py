@@ -122,6 +122,10 @@ class Stored:
         """The request that it would make now."""
         return self.thread.prepared(wire=wire)
 
+    def upcoming(self) -> Prepared | None:
+        """The request that `context` tells of; None where nothing can be sent yet."""
+        return self.thread.window.upcoming()
+
     def in_window(self) -> Iterator[tuple[int, Message]]:
         """All that the model sees."""
         assembled = assemble(self.thread.window.fold)

@@ -89,6 +89,9 @@ class Subject(Protocol):
     def explain(self) -> Explanation:
         """Why everything is where it is."""
 
+    def upcoming(self) -> Prepared | None:
+        """The request that `context` tells of; None where nothing can be sent yet."""
+
     def in_window(self) -> Iterator[tuple[int, Message]]:
         """All that the model sees, each message with its position; -1: sash wrote it."""
 

@@ -233,15 +233,23 @@ class Window:
             pressure=pressure_of(used, fold.limits.window),
         )
 
-    def _used(self) -> tuple[Ledger, TokenCount, int]:
-        """Who has what of the next request, what all of it takes as it is sent, and what of history is not in it."""
+    def upcoming(self) -> Prepared | None:
+        """
+        The request as `context` tells it: on the wire of the newest message, or as a flat prompt.
+
+        None where nothing can be sent yet. It may be too large: what would give way for it is still there.
+        """
         wire = self._spoken_on()
         if wire and self.setup.policy.flat:
             wire = "flat"
         try:
-            sent = self.outgoing(wire).prepared(self.fold) if wire in WIRES else None
+            return self.outgoing(wire).prepared(self.fold) if wire in WIRES else None
         except InvalidRequest:
-            sent = None
+            return None
+
+    def _used(self) -> tuple[Ledger, TokenCount, int]:
+        """Who has what of the next request, what all of it takes as it is sent, and what of history is not in it."""
+        sent = self.upcoming()
         if sent is not None:
             return sent.report.ledger, sent.tokens, sent.report.unsent
         # Nothing can be sent yet: what stands in the log is told.
