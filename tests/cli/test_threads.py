@@ -413,6 +413,11 @@ def test_what_a_handle_names_is_given_whole_or_in_part(home: Path) -> None:
             assert (ran.code, ran.out) == (1, "")
             assert "no block has the handle" in ran.err
     assert here("expand", "work", "2.0", "--lines", "a-b", home=home).code == 2
+    for wrong in (("--grep", "("), ("--lines", "5-2")):
+        for subject in ("work", "session.jsonl"):
+            ran = here("expand", subject, "2.0", *wrong, home=home)
+            assert (bool(ran.code), ran.out) == (True, "")
+            assert "it takes" in ran.err
 
 
 def test_an_expanded_text_cannot_command_a_terminal(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.sources import Source
-from sash.errors import UnknownHandle, WindowOverflow
+from sash.errors import InvalidArgument, UnknownHandle, WindowOverflow
 from sash.fitting import Fitted, fit
 from tests.builders import WIRES, Call, Script, lines, words
 
@@ -232,6 +232,11 @@ def test_a_picture_comes_back_as_it_was_given() -> None:
     assert fitted.expand("0.1") == "AAAA"
 
 
-def test_a_pattern_that_is_none_stands_for_itself() -> None:
-    said = [{"role": "user", "content": "one (\ntwo\nthree ("}]
-    assert fit(said).expand("0.0", grep="(") == "one (\nthree ("
+def test_lines_and_patterns_that_are_none_are_told_with_what_would_be_one() -> None:
+    fitted = fit([{"role": "user", "content": "one (\ntwo\nthree ("}])
+    with pytest.raises(InvalidArgument, match="it takes a regular expression, and this has missing") as told:
+        fitted.expand("0.0", grep="(")
+    assert str(told.value).endswith(r"for the text itself write '\\('")
+    assert fitted.expand("0.0", grep=r"\(") == "one (\nthree ("
+    with pytest.raises(InvalidArgument, match="a last one that is not before it"):
+        fitted.expand("0.0", lines=(3, 2))

@@ -379,6 +379,9 @@ def test_facts_are_kept_and_search_finds(server: Running) -> None:
     expanded = server.get(f"/v1/threads/{place}/expand?handle={found[-1]['handle']}")
     assert word in expanded["text"]
     assert server.ask("GET", f"/v1/threads/{place}/expand?handle=999.0").status_code == 404
+    backwards = server.ask("GET", f"/v1/threads/{place}/expand?handle={found[-1]['handle']}&lines=5-2")
+    assert backwards.status_code == 400
+    assert "a last one that is not before it" in backwards.text
 
 
 def test_what_if_says_what_another_budget_would_do_and_changes_nothing(server: Running) -> None:

@@ -54,6 +54,9 @@ def test_what_is_asked_wrongly_is_told_and_other_tools_are_left_alone() -> None:
     assert thread.answer({"name": "read_file", "input": {}}) is None
     assert "no block has the handle" in str(thread.answer({"name": "sash_expand", "input": {"handle": "9.9"}}))
     assert "Error" in str(thread.answer({"name": "sash_search", "input": {"text": 3}}))
+    say(thread, Script().user("go"))
+    backwards = {"handle": f"{thread.seq - 1}.0", "first_line": 5, "last_line": 2}
+    assert "Error: lines is (5, 2)" in str(thread.answer({"name": "sash_expand", "input": backwards}))
     wrongs: tuple[object, ...] = ([], {"name": 3}, {"name": "sash_expand"})
     for wrong in wrongs:
         with pytest.raises(InvalidMessage):

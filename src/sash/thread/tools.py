@@ -10,7 +10,7 @@ import msgspec
 from sash.arguments import TEXT, takes
 from sash.core.message import ToolCall
 from sash.core.shorter import EXPANDED
-from sash.errors import InvalidMessage, UnknownHandle
+from sash.errors import InvalidArgument, InvalidMessage, UnknownHandle
 from sash.wire import Tool, wire_named
 from sash.wire.json_text import as_json
 
@@ -130,7 +130,7 @@ class Answering:
             if call.name == EXPAND.name:
                 return self._expand(read_expand(call.arguments))
             return self._search(_search.decode(call.arguments))
-        except (msgspec.DecodeError, UnknownHandle) as error:
+        except (msgspec.DecodeError, UnknownHandle, InvalidArgument) as error:
             return f"Error: {error}"
 
     def _expand(self, asked: Expand) -> str:

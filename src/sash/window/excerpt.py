@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sash.core.message import Block, Document, Image, Text, Thinking, ToolCall, ToolResult
+from sash.errors import InvalidArgument
 
 
 def text_of(block: Block) -> str:
@@ -24,6 +25,8 @@ def text_of(block: Block) -> str:
 def excerpt(text: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
     """A text, or some of its lines: by number, from 1, or by a pattern."""
     if lines is not None:
+        if lines[1] < lines[0]:
+            raise InvalidArgument("lines", lines, "the first line, and a last one that is not before it, as in 1-80")
         text = "\n".join(text.split("\n")[max(0, lines[0] - 1) : lines[1]])
     if grep is not None:
         wanted = _pattern(grep)
@@ -32,8 +35,8 @@ def excerpt(text: str, *, lines: tuple[int, int] | None = None, grep: str | None
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern; text that is none stands for itself."""
     try:
         return re.compile(text)
-    except re.error:
-        return re.compile(re.escape(text))
+    except re.error as error:
+        plain = f"for the text itself write {re.escape(text)!r}"
+        raise InvalidArgument("grep", text, f"a regular expression, and this has {error}; {plain}") from None
