@@ -464,7 +464,7 @@ def test_pressure_speaks_to_people_issues_and_programs(session: Path, tmp_path: 
         assert "Older conversation turns are being summarized" in asked.words
     whole = here("pressure", session, *tight, "--whole", home=tmp_path)
     assert "over the window" in whole.out
-    assert "Context is nearly full" in whole.words
+    assert "Context is more than full" in whole.words
 
 
 def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> None:

@@ -87,7 +87,9 @@ def test_over_the_window_the_bar_stays_full_and_says_so() -> None:
     assert over.over
     assert over.share == 1.4
     assert over.line() == "████████████████████ 140 % (over the window) · ~280k / 200k"
-    assert "<sub>📊 Context: ████████████████████ 140% (over the window)\n⚠️ Context is nearly full." in over.markdown()
+    assert (
+        "<sub>📊 Context: ████████████████████ 140% (over the window)\n⚠️ Context is more than full." in over.markdown()
+    )
 
 
 def test_a_window_that_is_exactly_full_is_not_over() -> None:

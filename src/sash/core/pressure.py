@@ -17,10 +17,10 @@ CELLS = 20
 NOTICE = "Older conversation turns leave the window as it fills."
 SUMMARIZING = "Older conversation turns are being summarized to preserve context quality."
 """Seed 001's notice, where a model does that."""
-WARNING = (
-    "Context is nearly full. Consider starting a new issue for fresh context, "
-    "or I'll start compressing older conversation turns."
-)
+_REMEDY = "Consider starting a new issue for fresh context, or I'll start compressing older conversation turns."
+WARNING = f"Context is nearly full. {_REMEDY}"
+FULL = f"Context is more than full. {_REMEDY}"
+"""In the place of seed 001's warning, where that would say too little."""
 OVER = "over the window"
 
 
@@ -62,7 +62,8 @@ class Pressure(msgspec.Struct, frozen=True, kw_only=True):
 
     def advice(self, *, summarized: bool = False) -> str:
         """Seed 001's sentence for the level, as far as it is true; empty below the notice."""
-        return {"notice": SUMMARIZING if summarized else NOTICE, "warning": WARNING}.get(self.level, "")
+        notice, warning = SUMMARIZING if summarized else NOTICE, FULL if self.over else WARNING
+        return {"notice": notice, "warning": warning}.get(self.level, "")
 
     def markdown(self, *, summarized: bool = False) -> str:
         """Seed 001's footer, to be put after an answer; empty while there is nothing to show."""
