@@ -87,8 +87,9 @@ def test_an_evicted_turn_says_by_which_rule_since_when_and_how_it_comes_back() -
     first = by_number(fold)[1]
     assert first.since == 1
     assert first.reason == f"it left at frame 1: {BECAUSE[fold.past.frames[1].reason]}"
-    assert first.back[0] == "pin 1"
-    assert first.back[-1] == "raise `history_tokens`"
+    # What is stored is not folded anew: a larger window would admit nothing again.
+    assert first.back == ("pin 1", "undo")
+    assert explain(fold, stored=False).turns[0].back == ("raise `history_tokens`",)
     assert first.tokens == first.whole
     assert first.tokens.value > 500
 
@@ -155,10 +156,10 @@ def test_a_shortened_result_says_how_much_is_shown_and_how_to_see_the_rest() -> 
     first = results["2.0"]
     assert (first.state, first.tool, first.turn, first.since) == ("shortened", "bash", 1, 1)
     assert 0 < first.shown.value < 1_000 < first.whole.value
-    assert first.back == ("expand 2.0", "undo", "raise `history_tokens`")
+    assert first.back == ("expand 2.0", "undo")
     assert first.reason.startswith("shortened at frame 1: ")
     assert "shortened" in by_number(fold)[1].reason
-    assert by_number(fold)[1].back == ("undo", "raise `history_tokens`")
+    assert by_number(fold)[1].back == ("undo",)
 
 
 def test_a_result_that_is_shown_whole_needs_nothing_to_come_back() -> None:
@@ -314,6 +315,8 @@ def test_every_reason_for_a_frame_has_its_sentence(reason: Reason) -> None:
 
 def test_another_setting_is_named_where_another_limit_was_reached() -> None:
     fold = folded(LOG[:20], Policy.recent(turns=3))
-    evicted = by_number(fold)[1]
-    assert evicted.back[-1] == "raise `recent_turns`"
-    assert evicted.reason.endswith(BECAUSE["recent turns"])
+    turns = {turn.number: turn for turn in explain(fold, stored=False).turns}
+    assert turns[1].back == ("raise `recent_turns`",)
+    kept = [number for number, turn in turns.items() if turn.reason.startswith("the policy keeps the newest 3 turns")]
+    assert kept == [*turns][-4:-1]
+    assert turns[1].reason.endswith(BECAUSE["recent turns"])

@@ -177,6 +177,8 @@ class _View:
             return f"it had left, and came back at frame {frame}: {self._because(frame)}"
         if self.fold.suspended and self.fold.over_high():
             return "since an undo nothing leaves until the window is full, or somebody compacts"
+        if policy.recent_turns:
+            return f"the policy keeps the newest {policy.recent_turns} turns before the current one"
         return "history was not full enough for it to leave"
 
     def _what_is_missing(self, turn: LiveTurn) -> Iterator[str]:
@@ -322,11 +324,17 @@ class _View:
         return (f"pin {number}",) if self.stored else ()
 
     def _ways_back(self, number: int) -> tuple[str, ...]:
-        """What would bring back what a frame took out; the newest one can simply be undone."""
+        """
+        What would bring back what a frame took out.
+
+        Of what is stored, the newest frame can simply be undone, and a larger window admits nothing again; what is not
+        is folded anew each time.
+        """
         if not number:
             return ()
-        ways = ("undo",) if self.stored and number == self.fold.frame.number else ()
-        return (*ways, f"raise `{_RAISE.get(self.by_number[number].reason, 'history_tokens')}`")
+        if self.stored:
+            return ("undo",) if number == self.fold.frame.number else ()
+        return (f"raise `{_RAISE.get(self.by_number[number].reason, 'history_tokens')}`",)
 
 
 Kept = TypeVar("Kept", int, str)
