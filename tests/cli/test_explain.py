@@ -96,3 +96,50 @@ def test_a_slide_that_took_out_nothing_but_thinking_says_so(tmp_path: Path) -> N
     assert frame["unsigned"]
     assert (frame["evicted"], frame["left"]["value"]) == ([], 0)
     assert frame["freed"]["value"] > 0
+
+
+def test_what_is_not_sent_is_told_also_where_nothing_slid(tmp_path: Path) -> None:
+    torn = tmp_path / "torn.json"
+    torn.write_text('[{"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "x", "content": "gone"}]')
+    whole = tmp_path / "whole.json"
+    whole.write_text('[{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}]')
+    assert "It never slid: everything that was said is in the window." in here("explain", whole, home=tmp_path).words
+    told = here("explain", torn, home=tmp_path).words
+    assert "everything that was said" not in told
+    assert "It never slid, and yet ~" in told
+    assert "that history counts is not sent: repairs leave it out, `sash fit --json` lists them" in told
+    recent = here("explain", torn, "--policy", "recent", home=tmp_path).words
+    assert "is not sent: a flat prompt has no place for it" in recent
+
+
+def test_what_was_shortened_as_it_came_in_is_not_told_as_whole(tmp_path: Path) -> None:
+    session = written(tmp_path / "large.jsonl", exchange(1, "Look", result="a line of words\n" * 9_000))
+    told = here("explain", session, "-m", "claude-sonnet-4-5", "--set", "record_over_tokens=2000", home=tmp_path).words
+    assert "It never slid: every turn is in the window; what was very large was shortened as it came in." in told
+
+
+def test_a_policy_that_goes_by_the_number_of_turns_is_told_so(tmp_path: Path) -> None:
+    session = long_session(tmp_path / "session.jsonl", turns=14)
+    keeps = "keeps the newest 10 turns before the current one"
+    for command in ("explain", "context", "show"):
+        told = here(command, session, "--policy", "recent", home=tmp_path).words
+        assert keeps in told
+        assert "slides above" not in told
+        assert "history_tokens" not in told
+    assert "not full enough" not in here("explain", session, "--policy", "recent", home=tmp_path).words
+    both = here("context", session, "--policy", "recent", "--history-tokens", "50k", home=tmp_path).words
+    assert f"history {keeps}, and slides above 50k" in both
+
+
+def test_notes_of_a_tool_alone_are_nothing_that_was_said(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    usage = {"type": "turn.completed", "usage": {"input_tokens": 9}}
+    lines = [
+        {"timestamp": "2025-10-30T12:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/tmp"}},
+        {"timestamp": "2025-10-30T12:00:01Z", "type": "event_msg", "payload": usage},
+    ]
+    notes.write_text("\n".join(map(json.dumps, lines)))
+    for command in ("show", "explain"):
+        told = here(command, notes, home=tmp_path).words
+        assert "Nothing was said in it" in told
+        assert "(no words)" not in told

@@ -14,14 +14,14 @@ from sash.cli.made_of import LargestResult, by_kind, largest_results
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.parts import print_which
 from sash.cli.screen import Screen, Style, screen
-from sash.cli.sliding import when_it_slides
+from sash.cli.sliding import LISTED, what_is_not_sent, when_it_slides
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.core.budget import REMEDIES, SourceName
+from sash.core.policy import Policy
 from sash.core.tokens import TokenCount, short
 from sash.window import Context
 
-LISTED = "`sash fit --json` lists them"
 _LOOKS: dict[SourceName, tuple[str, Style]] = {
     "system": ("S", "blue"),
     "tools": ("T", "magenta"),
@@ -106,15 +106,12 @@ def _print(it: Subject, told: ShownContext) -> None:
     print_which(out, it.parts)
     out.say(_bar(out, now))
     out.say()
-    sent = it.upcoming()
-    _print_sources(out, now, repaired=sent is not None and bool(sent.report.repairs))
+    _print_sources(out, it, now)
     free = max(0, now.window - now.used.value - now.ledger.row("reserve").given)
     out.say()
-    out.paragraph(f"{short(free)} free of {short(now.window)}; history {when_it_slides(now)}")
-    if now.unsent:
-        unsent = TokenCount(now.unsent, now.used.exact)
-        why = "a flat prompt has no place for it" if it.setup.policy.flat else f"repairs leave it out, {LISTED}"
-        out.paragraph(f"{unsent} that history counts is not sent: {why}")
+    out.paragraph(f"{short(free)} free of {short(now.window)}; history {when_it_slides(now, it.setup.policy)}")
+    if unsent := what_is_not_sent(now, it.setup.policy):
+        out.paragraph(unsent)
     _print_parts(out, told)
     if told.reported is not None:
         cached = 100 * told.reported.cached // max(1, told.reported.context)
@@ -144,7 +141,7 @@ def _bar(out: Screen, now: Context) -> str:
     return "".join(out.styled(text, style) for text, style in cells[: out.width])
 
 
-def _print_sources(out: Screen, now: Context, *, repaired: bool) -> None:
+def _print_sources(out: Screen, it: Subject, now: Context) -> None:
     columns = (
         Column(rank=3),
         Column(title="source", gives_way=True, cut_last=True),
@@ -161,9 +158,13 @@ def _print_sources(out: Screen, now: Context, *, repaired: bool) -> None:
         share = f"{100 * tokens.value / now.window:.1f} %"
         name = "answer's reserve" if row.source == "reserve" else row.source
         sign = Cell("█" if out.color else letter, style)
-        rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(REMEDIES[row.source], "dim")])
+        rows.append(
+            [sign, Cell(name), Cell(tokens.full), Cell(share), Cell(_remedy(row.source, it.setup.policy), "dim")]
+        )
     if now.around:
         tokens, share = TokenCount(now.around, now.used.exact), f"{100 * now.around / now.window:.1f} %"
+        sent = it.upcoming()
+        repaired = sent is not None and sent.report.repairs
         added, remedy = ("repairs, framing", LISTED) if repaired else ("framing", "")
         rows.append([Cell(""), Cell(added), Cell(tokens.full), Cell(share), Cell(remedy, "dim")])
     rows.append(
@@ -171,6 +172,13 @@ def _print_sources(out: Screen, now: Context, *, repaired: bool) -> None:
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]
     )  # fmt: skip
     print_table(out, columns, rows)
+
+
+def _remedy(source: SourceName, policy: Policy) -> str:
+    """How a source can be given less, or more."""
+    if source != "history" or not policy.recent_turns or policy.history_tokens:
+        return REMEDIES[source]
+    return "set recent_turns, or max_chars" if policy.flat else "set recent_turns"
 
 
 def _print_parts(out: Screen, told: ShownContext) -> None:

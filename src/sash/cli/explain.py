@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -15,8 +16,8 @@ from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.parts import print_which
 from sash.cli.screen import Screen, Style, screen
 from sash.cli.show import NARROW, STYLES, size_of
-from sash.cli.sliding import when_it_slides
-from sash.cli.spoken import NOTHING_SAID
+from sash.cli.sliding import what_is_not_sent, when_it_slides
+from sash.cli.spoken import NOTHING_SAID, says_anything
 from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
 from sash.cli.title import shown_title
@@ -58,12 +59,14 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         if number is not None:
             _print_turn(out, told, number)
             return
-        out.paragraph(f"history {told.tokens} · {when_it_slides(told)} · frame {told.frame}", "bold")
+        policy = it.setup.policy
+        out.paragraph(f"history {told.tokens} · {when_it_slides(told, policy)} · frame {told.frame}", "bold")
         print_which(out, it.parts)
-        _print_frames(out, told)
+        unsent = what_is_not_sent(it.context(), policy)
+        _print_frames(out, told, unsent)
         _print_summaries(out, told)
         _print_recalled(out, told)
-        if told.turns:
+        if says_anything(told.turns):
             out.say()
             _print_turns(out, told)
         if results and told.results:
@@ -72,11 +75,26 @@ def explain(subject: str, number: int | None, results: bool, as_json: bool, **gi
         print_damage(out, it.damage, it.damaged)
 
 
-def _print_frames(out: Screen, told: Explanation) -> None:
+def _print_frames(out: Screen, told: Explanation, unsent: str) -> None:
     frames = [frame for frame in told.frames if frame.number]
     if not frames:
-        out.paragraph("It never slid: everything that was said is in the window." if told.turns else NOTHING_SAID)
+        out.paragraph(_never_slid(told, unsent) if says_anything(told.turns) else NOTHING_SAID)
         return
+    _print_slides(out, frames)
+    if unsent:
+        out.paragraph(unsent)
+
+
+def _never_slid(told: Explanation, unsent: str) -> str:
+    """What of all that was said the model sees."""
+    if unsent:
+        return f"It never slid, and yet {unsent}"
+    if any(turn.tokens.value < turn.whole.value for turn in told.turns):
+        return "It never slid: every turn is in the window; what was very large was shortened as it came in."
+    return "It never slid: everything that was said is in the window."
+
+
+def _print_slides(out: Screen, frames: Sequence[ExplainedFrame]) -> None:
     out.say()
     columns = (
         Column(title="slide", right=True),

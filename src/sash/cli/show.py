@@ -19,12 +19,13 @@ from sash.cli.parts import print_which
 from sash.cli.places import near
 from sash.cli.pressure import print_pressure
 from sash.cli.screen import Screen, Style, screen
-from sash.cli.sliding import SUSPENDED
-from sash.cli.spoken import NOTHING_SAID, OpenedTurn, messages_of, print_messages
+from sash.cli.sliding import SUSPENDED, turns_kept
+from sash.cli.spoken import NOTHING_SAID, OpenedTurn, messages_of, print_messages, says_anything
 from sash.cli.subject import Subject, Wanted, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, line_of, widths_of
 from sash.cli.title import shown_title
 from sash.core.explanation import ExplainedTurn, Explanation, State
+from sash.core.policy import Policy
 from sash.core.tokens import TokenCount, short
 from sash.core.turn import no_turn
 from sash.transcripts import Damage
@@ -150,21 +151,30 @@ def _print(it: Subject, *, messages: bool, last: int | None) -> None:
     explained, context = it.explain(), it.context()
     _heading(out, it, explained)
     print_pressure(out, context.pressure)
-    slides = SUSPENDED if explained.suspended else "slides above"
     unsent = f"; {TokenCount(context.unsent, context.used.exact)} of it is not sent" if context.unsent else ""
-    out.paragraph(f"history {explained.tokens} of {short(explained.high)} ({slides}){unsent}", "dim")
+    out.paragraph(f"history {explained.tokens} {_mark(explained, it.setup.policy)}{unsent}", "dim")
     if not context.window_known:
         why = "nobody knows this model; --window states it" if it.model else "no model is named; -m names one"
         out.paragraph(f"a window of {short(context.window)} is a default: {why}", "dim")
     out.say()
-    if not explained.turns:
+    if says_anything(explained.turns):
+        turns = explained.turns[-last:] if last else explained.turns
+        if len(turns) < len(explained.turns):
+            before = len(explained.turns) - len(turns)
+            out.say(out.drawn(f"… {amount(before, 'turn')} before"), "dim")
+        _print_turns(out, it, turns, explained.boundary, messages=messages)
+    else:
         out.paragraph(NOTHING_SAID)
-    turns = explained.turns[-last:] if last else explained.turns
-    if len(turns) < len(explained.turns):
-        before = len(explained.turns) - len(turns)
-        out.say(out.drawn(f"… {amount(before, 'turn')} before"), "dim")
-    _print_turns(out, it, turns, explained.boundary, messages=messages)
     print_damage(out, it.damage, it.damaged)
+
+
+def _mark(told: Explanation, policy: Policy) -> str:
+    """Up to where history goes."""
+    keeps = turns_kept(policy)
+    if keeps and not policy.history_tokens:
+        return f"({keeps})"
+    slides = SUSPENDED if told.suspended else "slides above"
+    return f"of {short(told.high)} ({', '.join(filter(None, (slides, keeps)))})"
 
 
 def _heading(out: Screen, it: Subject, explained: Explanation) -> None:

@@ -21,6 +21,11 @@ NOTHING_SAID = "Nothing was said in it: there is no message."
 """In the place of tables that would be empty."""
 
 
+def says_anything(turns: Iterable[ExplainedTurn]) -> bool:
+    """Whether anything was said; what stands before the first turn may be nothing but a tool's notes."""
+    return any(turn.number or turn.whole.value for turn in turns)
+
+
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """One block of a message."""
 
