@@ -111,13 +111,15 @@ def test_a_request_may_follow_the_user_and_the_last_result_of_a_step() -> None:
     ("text", "title"),
     [
         ("\n  Fix it\nplease", "Fix it"),
-        ("x" * 41, "x" * 40),
-        ("x" * 39 + " y", "x" * 39),
+        ("x" * 40, "x" * 40),
+        ("x" * 40 + " \nmore", "x" * 40),
+        ("x" * 41, "x" * 39 + "…"),
+        ("x" * 38 + " yy", "x" * 38 + "…"),
         ("", ""),
         (" " * 2000 + "x", "x"),
     ],
 )
-def test_a_title_is_the_first_line_cut_at_40(text: str, title: str) -> None:
+def test_a_title_is_the_first_line_cut_at_40_and_marked_where_it_is_cut(text: str, title: str) -> None:
     assert title_of(user(text)) == title
 
 

@@ -63,7 +63,7 @@ def test_turns_tell_which_left_and_which_are_live() -> None:
     evicted = numbers(thread, "evicted")
     assert evicted == list(range(1, thread.frames()[-1].boundary))
     first = thread.turns()[0]
-    assert (first.since, first.messages, first.title) == (1, 2, words(50)[:40])
+    assert (first.since, first.messages, first.title) == (1, 2, words(50)[:39] + "…")
     assert thread.explain().turns == thread.turns()
     assert [frame.number for frame in thread.explain().frames] == [frame.number for frame in thread.frames()]
 

@@ -18,6 +18,8 @@ SYSTEM = -1
 """Stands for a turn's number where a message is part of the system prompt."""
 
 TITLE_LENGTH = 40
+CUT = "…"
+"""Ends a title of which the line says more."""
 _TITLE_REACH = 1_000
 _tag_alone = re.compile(r"<[A-Za-z][^<>\n]*>[ \t]*\n")
 
@@ -235,7 +237,7 @@ def _is_aside(message: Message) -> bool:
 
 
 def title_of(message: Message) -> str:
-    """The first line of what was said in it, cut at 40 characters; of asides alone, theirs."""
+    """The first line of what was said in it, cut at 40 characters and marked so; of asides alone, theirs."""
     texts = [block.text for block in message.blocks if type(block) is Text]
     for text in texts:
         if line := first_line(as_typed(text)):
@@ -244,14 +246,15 @@ def title_of(message: Message) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line of a text that says anything, cut at 40 characters."""
+    """The first line of a text that says anything; of a longer one, 40 characters with the mark of the cut."""
     # Words may be megabytes long: only their beginning is looked at.
     beginning = text[:_TITLE_REACH].lstrip()
     if beginning.startswith("<") and (tag := _tag_alone.match(beginning)):
         # A program has put the words between tags: the first of these says nothing.
         beginning = beginning[tag.end() :].lstrip() or beginning
-    lines = beginning[: TITLE_LENGTH + 1].splitlines()
-    return lines[0][:TITLE_LENGTH].rstrip() if lines else ""
+    lines = beginning.splitlines()
+    line = lines[0].rstrip() if lines else ""
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}{CUT}"
 
 
 def _snapshot(turn: _Growing, last: bool, waiting: bool) -> Turn:
