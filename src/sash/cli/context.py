@@ -150,8 +150,12 @@ def _print_sources(out: Screen, it: Subject, now: Context) -> None:
         Column(title="to change it", rank=2),
     )
     rows = []
+    # The ledger counts what every request costs with the system prompt, which need not be there.
+    priming = TokenCount(min(it.counter.priming, now.ledger.row("system").used.value))
     for row in now.ledger.rows:
         tokens = TokenCount(row.given) if row.source == "reserve" else row.used
+        if row.source == "system":
+            tokens -= priming
         if not tokens.value:
             continue
         letter, style = _LOOKS[row.source]
@@ -161,8 +165,8 @@ def _print_sources(out: Screen, it: Subject, now: Context) -> None:
         rows.append(
             [sign, Cell(name), Cell(tokens.full), Cell(share), Cell(_remedy(row.source, it.setup.policy), "dim")]
         )
-    if now.around:
-        tokens, share = TokenCount(now.around, now.used.exact), f"{100 * now.around / now.window:.1f} %"
+    if around := now.around + priming.value:
+        tokens, share = TokenCount(around, now.used.exact), f"{100 * around / now.window:.1f} %"
         sent = it.upcoming()
         repaired = sent is not None and sent.report.repairs
         added, remedy = ("repairs, framing", LISTED) if repaired else ("framing", "")

@@ -37,10 +37,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     """Who got what of the window."""
     around: int
-    """
-    What is sent beside what the ledger's lines take: what every request costs, what repairs add, and what stands
-    around words of sash's own.
-    """
+    """What repairs, and what stands around words of sash's own, add to what the ledger's lines take."""
     unsent: int
     """What history counts in the window and is not sent: left out by repairs, or without a place in a flat prompt."""
     pressure: Pressure

@@ -106,8 +106,8 @@ class Grown(Made, frozen=True, gc=False):
         """What was done to the history, and why."""
         cut = cut_sources(self.outgoing.setup.sources, self.settled.sources)
         whole = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told))
-        # Words that a repair put in the place of something are sent, and what every request costs: nobody said them.
-        ledger = whole.within(self.tokens.value - self.so_far.added - self.outgoing.counter.priming)
+        # Words that a repair put in the place of something are sent, but not what was said.
+        ledger = whole.within(self.tokens.value - self.so_far.added)
         repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired()]
         return report_of(self.moment, repairs, self.so_far.handles(), ledger)
 
@@ -239,16 +239,14 @@ class Outgoing:
         self, head: _Head, listed: TokenCount, stable: tuple[Source, ...], volatile: tuple[Source, ...]
     ) -> Lines:
         fixed, sources = self._fixed(head, listed), asked_by((*stable, *volatile), self.counter)
-        # What every request costs has no line of its own, and needs its room.
-        system = fixed["system"] + TokenCount(self.counter.priming)
         # History asks for its high mark: it grows until the next frame.
-        asked = {**fixed, "system": system, "history": TokenCount(head.limits.high), **sources}
+        asked = {**fixed, "history": TokenCount(head.limits.high), **sources}
         return settle(budget_of(self.setup.policy, head.limits), asked, head.limits.window), {**fixed, **sources}
 
     def _fixed(self, head: _Head, listed: TokenCount) -> dict[SourceName, TokenCount]:
         counter = self.counter
         return {
-            "system": total((*map(counter.message, self.setup.system), listed)),
+            "system": total((*map(counter.message, self.setup.system), listed, TokenCount(counter.priming))),
             "tools": self.setup.tool_tokens(counter),
             "summary": total(map(counter.text, filter(None, head.standing))),
             **({"facts": counter.text(head.facts)} if head.facts else {}),
