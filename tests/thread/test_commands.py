@@ -426,6 +426,64 @@ def test_a_redacted_call_keeps_its_result_and_a_redacted_result_its_call() -> No
     assert thread.verify().ok
 
 
+def test_a_redaction_renumbers_no_turn() -> None:
+    store = MemoryStore()
+    thread = opened(store)
+    talk(thread, 2)
+    thread.redact(1)
+    talk(thread, 1)
+    assert [event.turn for event in thread.events() if event.kind == "message"] == [1, 1, 2, 2, 3, 3]
+    assert thread.turns()[0].title == "[sash: redacted]"
+    talk(thread, 17)
+    for seq in (thread.seq - 1, 6, 6):
+        thread.redact(seq)
+        assert [turn.number for turn in thread.turns()] == list(range(1, 21))
+        assert thread.verify().problems == ()
+    thread.pin(20)
+    talk(thread, 1)
+    again = opened(store)
+    assert again.request() == thread.request()
+    assert [turn.number for turn in again.turns()] == list(range(1, 22))
+    assert again.verify().problems == ()
+
+
+ASIDE = "<system-reminder>the file has changed</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("content", "turn"),
+    [
+        ("words", 2),
+        ("", 1),
+        ([{"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}], 2),
+        ([{"type": "tool_result", "tool_use_id": "late", "content": "x"}, {"type": "text", "text": "words"}], 2),
+        ([{"type": "tool_result", "tool_use_id": "late", "content": "x"}, {"type": "text", "text": ASIDE}], 1),
+        ([{"type": "tool_result", "tool_use_id": "late", "content": "x"}], 1),
+        (ASIDE, 1),
+        ([], 1),
+        ("[sash: data about earlier turns]", 1),
+        ("[sash: redacted]", 2),
+    ],
+)
+def test_a_tombstone_stands_in_the_turn_of_its_message(content: object, turn: int) -> None:
+    thread = opened(wire="anthropic")
+    say(thread, Script("anthropic").turn(ask=2, answer=2))
+    thread.append({"role": "user", "content": content})
+    say(thread, Script("anthropic").assistant("fine").turn(ask=2, answer=2))
+    before = [event.turn for event in thread.events() if event.kind == "message"]
+    assert before == [1, 1, turn, turn, turn + 1, turn + 1]
+    for _ in range(2):
+        # Redacting a tombstone leaves it as it is.
+        thread.redact(3)
+        turns = thread.turns()
+        assert [each.number for each in turns] == list(range(1, turn + 2))
+        assert sum(each.messages for each in turns) == len(before)
+        assert thread.verify().problems == ()
+    talk(thread, 1)
+    assert thread.turns()[-1].number == turn + 2
+    assert thread.verify().problems == ()
+
+
 def test_what_a_model_has_read_is_kept_with_its_turn_and_goes_when_that_is_redacted() -> None:
     thread = opened()
     say(thread, Script().user("The server listens on port 8421.").assistant("Fine.").user("And the other one?"))

@@ -147,6 +147,19 @@ def test_what_is_redacted_is_gone_from_all_that_share_it(store: Store, tenant: s
     assert early.seq == 0
 
 
+def test_a_redaction_renumbers_no_turn_of_a_fork(store: Store, tenant: str) -> None:
+    thread = opened(store, tenant=tenant)
+    talk(thread, 12)
+    fork = thread.fork("other")
+    talk(fork, 8)
+    thread.redact(5)
+    talk(thread, 1)
+    talk(fork, 2)
+    for one, last in ((thread, 13), (fork, 22), (fork.fork("last"), 22)):
+        assert one.turns()[-1].number == last
+        assert one.verify().problems == ()
+
+
 def test_mistakes_are_refused() -> None:
     thread = opened()
     thread.append({"role": "user", "content": words(3)})

@@ -37,7 +37,7 @@ from sash.core.standing import Standing, standing_of
 from sash.core.summary import Summary, newest_within, offered
 from sash.core.tokens import Counter, TokenCount
 from sash.core.trigger import high_mark, reason_to_slide
-from sash.core.turn import SYSTEM, Placed, Placing
+from sash.core.turn import SYSTEM, Placed, Placing, wrote
 from sash.core.work import AnsweredTurns
 
 EVERYTHING = 1 << 60
@@ -252,7 +252,7 @@ class Fold(InWindow):
 
     def _heard(self, message: Message, position: int, turn: int) -> None:
         """The user spoke: what was recalled for their last words leaves, and what they want from here on is kept."""
-        recallable = self.policy.recall_tokens and not message.closed()
+        recallable = self.policy.recall_tokens and not message.closed() and wrote(message)
         self.recalling = Recalling(Input(message, position, self.said - 1) if recallable else None)
         self.kept_apart.hear(message, seq=position + 1, turn=turn)
 

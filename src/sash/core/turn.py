@@ -10,6 +10,7 @@ import msgspec
 
 from sash.core.aside import as_typed, is_aside, without_tags
 from sash.core.message import Message, Opaque, Text, ToolResult
+from sash.core.redacted import TOMBSTONES, stood_for_the_user
 from sash.errors import NotFound
 
 State = Literal["open", "complete", "interrupted"]
@@ -106,7 +107,7 @@ class Placing(msgspec.Struct):
             answered = self._answer(message)
             if answered is not None:
                 return Placed(answered, False, not self.waits)
-        if wrote(message):
+        if starts_turn(message):
             self.turn = self.taken = self.taken + 1
             return Placed(self.turn, True, not self.waits)
         if role in ("system", "developer") and not self.turn:
@@ -217,13 +218,18 @@ def no_turn(number: int, others: Iterable[int]) -> NotFound:
     return NotFound("turn", number, f"the newest is turn {newest}" if newest else "the user has said nothing yet")
 
 
+def starts_turn(message: Message) -> bool:
+    """Whether a turn begins with it: the user wrote something in it, also where that was removed since."""
+    return wrote(message) or stood_for_the_user(message)
+
+
 def wrote(message: Message) -> bool:
     """Whether the user wrote something in it: results alone, asides, and words of sash's own, are not the user's."""
     if message.role != "user" or message.written_by_sash:
         return False
     for block in message.blocks:
         if type(block) is Text:
-            if not is_aside(block.text):
+            if block.text not in TOMBSTONES and not is_aside(block.text):
                 return True
         elif type(block) is not ToolResult and not (type(block) is Opaque and block.closes):
             return True

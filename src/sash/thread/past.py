@@ -10,7 +10,7 @@ from sash.core.event import Event
 from sash.core.fold import Fold
 from sash.core.frame import Frame
 from sash.core.past import Evicted, Past
-from sash.core.turn import title_of, wrote
+from sash.core.turn import starts_turn, title_of
 from sash.thread.acts import Undone, act_of
 from sash.thread.edits import COMMANDS, DECIDING, Edits, edits_of
 from sash.thread.log import Log, message_of
@@ -78,7 +78,7 @@ def _evicted(number: int, events: list[Event], frame: int) -> Evicted:
     first = message_of(events[0])
     return Evicted(
         number=number,
-        title=title_of(first) if wrote(first) else "",
+        title=title_of(first) if starts_turn(first) else "",
         tokens=sum(event.tokens for event in events),
         messages=len(events),
         first=events[0].seq - 1,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from sash.core.message import Block, Message, Opaque, Text, ToolCall, ToolResult, by_sash
+from sash.core.message import Block, Message, Opaque, Text, ToolCall, ToolResult
+from sash.core.redacted import REDACTED, REDACTED_ASIDE
+from sash.core.turn import starts_turn
 from sash.thread.acts import Redacted, Remembered, act_of, event_of
 from sash.thread.log import Log
 from sash.thread.replay import Replay
@@ -12,24 +14,27 @@ from sash.thread.revisions import emptied, revisions_of
 from sash.thread.tail import Draft, Tail
 from sash.wire import wire_named
 
-GONE = by_sash("redacted")
-
 
 def tombstone(message: Message) -> bytes:
-    """A message of the same role that makes and answers the same calls and says nothing else."""
+    """A message of the same role, in the same turn, that makes and answers the same calls and says nothing else."""
     blocks: list[Block] = []
     for block in message.blocks:
         match block:
             case ToolCall():
                 blocks.append(ToolCall(block.id, block.name, custom=block.custom))
             case ToolResult():
-                blocks.append(ToolResult(block.call_id, (Text(GONE),), block.error, block.custom))
+                blocks.append(ToolResult(block.call_id, (Text(REDACTED),), block.error, block.custom))
             case Opaque() if block.opens:
                 blocks.append(ToolCall(block.opens, block.kind))
             case Opaque() if block.closes:
-                blocks.append(ToolResult(block.closes, (Text(GONE),)))
-    if not blocks or (message.role == "user" and not message.closed()):
-        blocks.insert(0, Text(GONE))
+                blocks.append(ToolResult(block.closes, (Text(REDACTED),)))
+    if message.role != "user":
+        blocks = blocks or [Text(REDACTED)]
+    elif starts_turn(message):
+        # Behind what it answers: on some wires nothing may stand before a result.
+        blocks.append(Text(REDACTED))
+    elif not message.closed():
+        blocks.append(Text(REDACTED_ASIDE))
     return wire_named(message.wire).write_message(Message(role=message.role, blocks=tuple(blocks)))
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from sash.core.message import Message
-from sash.core.turn import wrote
+from sash.core.turn import starts_turn, wrote
 from sash.errors import InvalidMessage
 from sash.transcripts import spoken
 from sash.transcripts.about import About
 from sash.transcripts.asked import Asked, sent
-from sash.transcripts.entry import Entry, Part, Usage
+from sash.transcripts.entry import Entry, Kind, Part, Usage
 from sash.transcripts.lines import Record, records
 from sash.transcripts.moment import moment
 from sash.transcripts.source import Source
@@ -320,7 +320,8 @@ class _Reading:
         yield from self._flushed()
         yield from self._boundary(None)
         message = spoken.anthropic("user", content)
-        yield self._entry(record, message, kind="message" if wrote(message) or not message.blocks else "injected")
+        kind: Kind = "message" if starts_turn(message) or not message.blocks else "injected"
+        yield self._entry(record, message, kind=kind)
 
     def _bare(self, record: Record[_Line]) -> Iterator[Entry]:
         """A call, or a result, on a line of its own, as the first versions wrote them: neither has an id."""
