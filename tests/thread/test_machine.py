@@ -25,9 +25,14 @@ POLICIES = (
     Policy(counter="chars4", history_tokens=1_000, window=8_000, keep_first=True, record_over_tokens=100),
     Policy(counter="bytes4", history_tokens=150, window=4_000, replace="marker"),
     Policy.sliding(200),
+    Policy(counter="chars4", history_tokens=300, window=8_000, recall_tokens=150),
 )
 
-texts = st.one_of(st.integers(1, 60).map(words), st.sampled_from([words(200), lines(60), "", "ok"]))
+SAID = ("my dog is called Rufus", "the boat is blue", "what is my dog called?", "is the boat blue, or is the dog?")
+"""Words that bear on one another: something is recalled for them."""
+texts = st.one_of(
+    st.integers(1, 60).map(words), st.sampled_from([words(200), lines(60), "", "ok"]), st.sampled_from(SAID)
+)
 
 
 class Machine(RuleBasedStateMachine):
@@ -127,6 +132,20 @@ class Machine(RuleBasedStateMachine):
 
     def _pins_as_they_are(self) -> None:
         self.pinned = set(self.thread._tail.current().window.fold.pinned)
+
+    @precondition(lambda self: self.log)
+    @rule(back=st.integers(0, 30))
+    def redact(self, back: int) -> None:
+        place = max(0, len(self.log) - 1 - back)
+        seq = [event.seq for event in self.thread.events() if event.kind == "message"][place]
+        before = [(event.seq, event.turn) for event in self.thread.events() if event.kind == "message"]
+        turns = [turn.number for turn in self.thread.turns()]
+        self.thread.redact(seq)
+        after = [event for event in self.thread.events() if event.kind == "message"]
+        assert [(event.seq, event.turn) for event in after] == before
+        assert [turn.number for turn in self.thread.turns()] == turns
+        self.log[place] = after[place].body
+        self._pins_as_they_are()
 
     @rule(policy=st.sampled_from(POLICIES))
     def configure(self, policy: Policy) -> None:

@@ -104,6 +104,80 @@ def test_what_was_rewound_or_redacted_is_not_recalled() -> None:
         assert thread.verify().ok
 
 
+def test_a_rewind_that_is_taken_back_leaves_what_was_recalled_as_it_was() -> None:
+    store = MemoryStore()
+    thread = thread_of(store)
+    thread.mark("start")
+    told(thread, *LONG_AGO, *chatter(8), QUESTION)
+    asked, before = thread.seq, sent(thread)[-2]
+    assert "Rufus" in before
+    thread.rewind("start")
+    assert thread._at(asked).window.fold.recalled() == thread_of(store)._at(asked).window.fold.recalled()
+    assert "Rufus" in str(thread._at(asked).window.fold.recalled())
+    thread.undo()
+    assert sent(thread)[-2] == before
+    assert sent(thread_of(store)) == sent(thread)
+    assert thread.verify().problems == ()
+
+
+def test_what_was_said_after_a_rewind_that_is_taken_back_is_recalled_beside_what_came_back() -> None:
+    store = MemoryStore()
+    thread = thread_of(store, policy=msgspec.structs.replace(POLICY, history_tokens=1_000))
+    thread.mark("start")
+    told(thread, *LONG_AGO)
+    thread.rewind("start")
+    # Counted as the first messages too.
+    told(thread, {"role": "user", "content": "the other dog is Bello"}, {"role": "assistant", "content": "nice"})
+    thread.undo()
+    thread.configure(policy=POLICY)
+    told(thread, *chatter(8))
+    thread.compact()
+    told(thread, QUESTION)
+    recalled = thread.explain().recalled
+    positions = [hit.position for hit in recalled]
+    assert positions == sorted(set(positions))
+    assert {"my dog is called Rufus", "the other dog is Bello"} <= {
+        line.removeprefix("user: ") for line in sent(thread)[-2].splitlines()
+    }
+    assert sent(thread_of(store)) == sent(thread)
+    assert thread.verify().problems == ()
+
+
+def test_what_was_rewound_while_nothing_was_recalled_can_be_found_when_it_comes_back() -> None:
+    store = MemoryStore()
+    thread = thread_of(store, policy=msgspec.structs.replace(SILENT, history_tokens=1_000))
+    thread.mark("start")
+    told(thread, *LONG_AGO)
+    thread.rewind("start")
+    thread.configure(policy=msgspec.structs.replace(POLICY, history_tokens=1_000))
+    thread.undo()
+    told(thread, *chatter(8))
+    thread.configure(policy=POLICY)
+    thread.compact()
+    told(thread, QUESTION)
+    assert "Recalled" in sent(thread)[-2]
+    assert "my dog is called Rufus" in sent(thread)[-2]
+    before = sent(thread)
+    for policy in (SILENT, POLICY):
+        thread.configure(policy=policy)
+    assert sent(thread)[-2] == before[-2]
+    assert thread.verify().problems == ()
+
+
+def test_words_that_were_redacted_right_after_they_were_said_are_not_recalled() -> None:
+    store = MemoryStore()
+    thread = told(thread_of(store), *LONG_AGO, *chatter(8), QUESTION, together=True)
+    assert "Rufus" in sent(thread)[-2]
+    thread.redact(1)
+    assert "Rufus" not in str(thread.request())
+    assert sent(thread_of(store)) == sent(thread)
+    for policy in (SILENT, POLICY):
+        thread.configure(policy=policy)
+    told(thread, {"role": "assistant", "content": "no idea"}, {"role": "user", "content": "was something redacted?"})
+    assert thread.explain().recalled == ()
+    assert thread.verify().problems == ()
+
+
 def test_recall_that_is_turned_on_later_knows_what_was_said_before() -> None:
     with thread_of(policy=SILENT) as thread:
         told(thread, *LONG_AGO, *chatter(8))

@@ -40,6 +40,9 @@ _COUNT_BITS = 8
 
 TITLE = "Recalled from earlier turns:"
 
+Gaps = tuple[tuple[int, int], ...]
+"""Events after the one number and before the other that rewinds have taken out."""
+
 
 class Posting(msgspec.Struct, frozen=True, gc=False):
     """A term stands in a message."""
@@ -183,6 +186,9 @@ class Memory(Protocol):
     def with_messages(self, left: Sequence[Remembered]) -> Memory:
         """The same, after some messages have left the window."""
 
+    def without(self, rewound: Gaps) -> Memory:
+        """The same, less what rewinds have taken out."""
+
     def postings(self, terms: Iterable[str]) -> Iterable[Posting]:
         """Where the terms stand."""
 
@@ -199,6 +205,7 @@ def recalled(asked: Asked, ranked: Sequence[Ranked], remember: Remember, room: R
     left = room.tokens - room.count(TITLE) - 1
     chosen: list[tuple[Ranked, Remembered, str]] = []
     tagged: set[int] = set()
+    shown: set[int] = set()
     terms = frozenset(asked.terms)
     for first in range(0, len(ranked), BATCH):
         if left < ENOUGH:
@@ -208,19 +215,20 @@ def recalled(asked: Asked, ranked: Sequence[Ranked], remember: Remember, room: R
         for one in batch:
             said = found.get(one.number)
             line = _line(said, terms) if said is not None else ""
-            if said is None or not line:
+            if said is None or not line or said.position in shown:
                 continue
             cost = room.count(line) + 1 + (0 if said.turn in tagged else room.count(_tag(said)) + 1)
             if cost <= left:
                 left -= cost
                 tagged.add(said.turn)
+                shown.add(said.position)
                 chosen.append((one, said, line))
     while chosen and not room.fits(text := _block(chosen)):
         # Counted as a whole it can be a little more than its lines: what was found last goes.
         chosen.pop()
     if not chosen:
         return Recalled(at=at)
-    chosen.sort(key=lambda each: each[0].number)
+    chosen.sort(key=_in_the_log)
     hits = tuple(
         Hit(turn=said.turn, position=said.position, score=round(one.score, 3), words=one.words)
         for one, said, _ in chosen
@@ -228,9 +236,13 @@ def recalled(asked: Asked, ranked: Sequence[Ranked], remember: Remember, room: R
     return Recalled(at=at, text=text, tokens=room.count(text), hits=hits)
 
 
+def _in_the_log(each: tuple[Ranked, Remembered, str]) -> int:
+    return each[1].position
+
+
 def _block(chosen: Sequence[tuple[Ranked, Remembered, str]]) -> str:
     lines, turn = [TITLE], -1
-    for _, said, line in sorted(chosen, key=lambda each: each[0].number):
+    for _, said, line in sorted(chosen, key=_in_the_log):
         if said.turn != turn:
             lines.append(_tag(said))
             turn = said.turn
@@ -299,6 +311,10 @@ class Archive(msgspec.Struct, frozen=True):
         if len(segments) > MOST_SEGMENTS:
             segments = (_joined(segments),)
         return Archive(segments)
+
+    def without(self, rewound: Gaps) -> Archive:  # noqa: ARG002 - only what is stored can be rewound
+        """A window that nothing is stored of goes on only."""
+        return self
 
     def postings(self, terms: Iterable[str]) -> Iterable[Posting]:
         """Where the terms stand."""

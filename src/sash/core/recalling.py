@@ -62,6 +62,8 @@ class Recalling:
 
 def _recalled_for(fold: Fold, heard: Input, memory: Memory) -> Recalled:
     """What bears on an input; never what the window shows."""
+    # As of this fold: the log may tell of a rewind that comes later, or not yet that one is taken back.
+    memory = memory.without(fold.frame.rewound)
     asked, at = asked_in(heard.message), heard.position
     shown = {live.position for live in fold.window()}
 
@@ -73,7 +75,7 @@ def _recalled_for(fold: Fold, heard: Input, memory: Memory) -> Recalled:
         return Recalled(at=at)
 
     def remember(ranked: Sequence[Ranked]) -> dict[int, Remembered]:
-        return {said.number: said for said in memory.remember(ranked).values() if left(said.position)}
+        return {number: said for number, said in memory.remember(ranked).items() if left(said.position)}
 
     room = Room(fold.policy.recall_tokens, lambda text: fold.counter.text(text).value)
     return recalled(asked, rank(asked, postings, total=heard.number), remember, room, at=at)

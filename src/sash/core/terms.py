@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sash.core.message import Message, Text, ToolCall, ToolResult
+from sash.core.redacted import TOMBSTONES
 
 REACH = 8_000
 """Characters of one text that are looked at, from its beginning: a result can be megabytes."""
@@ -54,11 +55,15 @@ def terms_of(text: str) -> list[str]:
 
 
 def message_terms(message: Message) -> dict[str, int]:
-    """How often each term stands in a message: said, called with, given back; and who speaks, where it says so."""
+    """
+    How often each term stands in a message: said, called with, given back; and who speaks, where it says so.
+
+    A tombstone has none: its message is not found by what stands in the place of its words.
+    """
     counts: Counter[str] = Counter()
     for block in message.blocks:
         match block:
-            case Text(text):
+            case Text(text) if text not in TOMBSTONES:
                 counts.update(terms_of(text))
                 if name := speaker_of(text):
                     counts[speaker_term(name)] += 1
@@ -66,7 +71,7 @@ def message_terms(message: Message) -> dict[str, int]:
                 counts.update(terms_of(block.arguments.replace("\\n", "\n")))
             case ToolResult():
                 for part in block.content:
-                    if type(part) is Text:
+                    if type(part) is Text and part.text not in TOMBSTONES:
                         counts.update(terms_of(part.text))
     return dict(counts)
 

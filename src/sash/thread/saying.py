@@ -73,7 +73,6 @@ def said(replay: Replay, seq: int, session: Iterable[Spoken], *, veto: BeforeSli
     events: list[Event] = []
     frames: list[tuple[int, Frame]] = []
     postings: list[Posting] = []
-    replay.memory.begin()
     for spoken in session:
         message, at = spoken.message, spoken.at
         number = seq + len(events) + 1

@@ -203,11 +203,13 @@ class Tail:
                 raise Conflict(thread=self.log.thread, expected_seq=own, last_seq=seq)
             # From here on the state runs ahead of what is stored.
             self._replay = None
-            draft = make(replay, seq)
-            entry = self._entry(draft, seq)
             try:
-                appended = self.log.store.append(self.log.tenant, self.log.thread, entry, expected_seq=seq, key=key)
-            except Conflict:
+                draft = make(replay, seq)
+                entry = self._entry(draft, seq)
+                appended = self._append(entry, seq, key)
+            finally:
+                self.memory.clear()
+            if appended is None:
                 continue
             self.moved = False
             if not appended.repeated:
@@ -220,6 +222,13 @@ class Tail:
                 self._foreseen = self._foreseen if entry.ahead is None else draft.replay.window.frame.number
             return Written(draft, appended)
         raise Conflict(thread=self.log.thread, expected_seq=self._seq, last_seq=self._seq)
+
+    def _append(self, entry: Entry, seq: int, key: Key | None) -> Appended | None:
+        """Stores an entry; None where somebody else was faster."""
+        try:
+            return self.log.store.append(self.log.tenant, self.log.thread, entry, expected_seq=seq, key=key)
+        except Conflict:
+            return None
 
     def _entry(self, draft: Draft, seq: int) -> Entry:
         replay = draft.replay
