@@ -130,6 +130,17 @@ class Machine(RuleBasedStateMachine):
             return
         self._pins_as_they_are()
 
+    @rule(count=st.integers(1, 4))
+    def a_rewind_is_taken_back(self, count: int) -> None:
+        self.thread.mark("back")
+        self.user_speaks(SAID[0])
+        self.a_few_turns_pass(count)
+        self.thread.compact()
+        self.user_speaks(SAID[2])
+        self.rewind("back")
+        self.undo()
+        assert self.thread.verify().problems == ()
+
     def _pins_as_they_are(self) -> None:
         self.pinned = set(self.thread._tail.current().window.fold.pinned)
 
