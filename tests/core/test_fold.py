@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from sash.core.calibration import Calibration, Report
+from sash.core.commands import reframe
 from sash.core.fold import Fold
 from sash.core.frame import START
 from sash.core.live import LiveMessage, LiveTurn
@@ -142,6 +143,17 @@ def test_after_an_undo_only_the_window_forces_a_slide() -> None:
     grow(fold, [assistant("ok"), user(words(35_000))])
     assert fold.frame.reason == "window"
     assert not fold.suspended
+
+
+def test_what_an_undo_leaves_to_do_while_calls_are_open_keeps_the_mark_suspended() -> None:
+    script = Script("anthropic").user("one").assistant("1", thinking=words(20)).user("go")
+    fold = fold_of(script.assistant("", Call("a"), thinking=words(20)), small())
+    fold.suspended = True
+    reframe(fold, "undo")
+    assert fold.due is not None
+    grow(fold, script.results(("a", "done")).messages()[-1:])
+    # What was signed was bound to the head that is gone.
+    assert (fold.frame.number, fold.frame.reason, fold.suspended) == (2, "undo", True)
 
 
 def test_a_command_while_calls_are_open_waits_for_their_results() -> None:
