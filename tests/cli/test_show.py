@@ -280,7 +280,7 @@ def test_context_adds_up_and_names_the_remedy(session: Path, tmp_path: Path) -> 
     rows = {row.source: row.used.value for row in told.context.ledger.rows if row.source != "reserve"}
     assert sum(rows.values()) + told.context.around == told.context.used.value
     parts = {name: count.value for name, count in told.by_kind.items() if count.value}
-    assert set(parts) == {"results", "calls", "assistant", "user", "framing", "digest"}
+    assert set(parts) == {"results", "calls", "assistant", "user", "around messages", "digest"}
     assert sum(parts.values()) == told.context.used.value
     assert parts["digest"] == pytest.approx(rows["summary"], abs=8)
     assert {result.about for result in told.largest} <= {f"src/{number}.py" for number in range(20, 31)}

@@ -97,7 +97,7 @@ def _never_slid(told: Explanation, unsent: str) -> str:
 def _print_slides(out: Screen, frames: Sequence[ExplainedFrame]) -> None:
     out.say()
     columns = (
-        Column(title="slide", right=True),
+        Column(title="frame", right=True),
         Column(title="at", right=True, rank=3),
         Column(title="history", rank=2),
         Column(title="freed", right=True, rank=1),

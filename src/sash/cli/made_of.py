@@ -20,6 +20,10 @@ BESIDE = ("system", "tools", "digest", "repairs")
 """Kinds that are no part of history."""
 
 
+AROUND = "around messages"
+"""What a provider adds to each, and to a request; the table of sources has most of it with what it stands around."""
+
+
 class LargestResult(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's result that takes much of the window."""
 
@@ -40,9 +44,9 @@ def by_kind(it: Subject, used: TokenCount) -> dict[str, TokenCount]:
     for position, message in _messages(it, sent):
         for block in message.blocks:
             found.setdefault(_kind(block, message, position), []).append(it.counter.block(block))
-        found.setdefault("framing", []).append(it.counter.around(message))
+        found.setdefault(AROUND, []).append(it.counter.around(message))
     if sent is not None:
-        found["framing"] = [*found.get("framing", ()), TokenCount(it.counter.priming)]
+        found[AROUND] = [*found.get(AROUND, ()), TokenCount(it.counter.priming)]
         found["tools"] = [sent.report.ledger.row("tools").used]
     counted = _within({name: total(counts) for name, counts in found.items()}, used)
     return dict(sorted(counted.items(), key=lambda item: -item[1].value))
