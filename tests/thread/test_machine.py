@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sash.core.frame import Frame
+from sash.core.message import stands_beside
 from sash.core.policy import Policy
 from sash.errors import FactsFull, InvalidRequest, NotFound, NothingToUndo, PinsFull
 from sash.store import MemoryStore
 from sash.thread import Thread, open_thread
+from sash.thread.acts import Rewound, act_of
 from sash.wire import wire_named
 from tests.builders import WIRES, Call, Script, lines, words
 
@@ -38,13 +40,15 @@ texts = st.one_of(
 class Machine(RuleBasedStateMachine):
     """One thread, its log as it was said, and a handle that is opened anew now and then."""
 
-    @initialize(wire=st.sampled_from(WIRES), policy=st.sampled_from(POLICIES), prompt=st.booleans())
-    def begin(self, wire: str, policy: Policy, prompt: bool) -> None:
+    @initialize(wire=st.sampled_from(WIRES), policy=st.sampled_from(POLICIES), prompt=st.booleans(), fact=st.booleans())
+    def begin(self, wire: str, policy: Policy, prompt: bool, fact: bool) -> None:
         self.store, self.wire, self.calls = MemoryStore(), wire, 0
         self.log: list[bytes] = []
         self.pinned: set[int] = set()
         self.sent: tuple[Frame, tuple[bytes, ...]] | None = None
         self.thread = self._handle(policy=policy, system="Be brief." if prompt else None)
+        if fact:
+            self.remember("one")
 
     def _handle(self, **given: Any) -> Thread:
         return open_thread("t", store=self.store, wire=self.wire, **given)
@@ -117,10 +121,18 @@ class Machine(RuleBasedStateMachine):
             self.thread.rewind(label)
         except NotFound:
             return
-        placing = self.thread._tail.current().window.fold.placing
-        # A call of an earlier turn may have waited before: the user spoke without waiting for it.
-        assert placing.turn not in placing.waiting, "a rewind cut a step in two"
+        self._no_step_was_cut()
         self._pins_as_they_are()
+
+    def _no_step_was_cut(self) -> None:
+        """A call waits only where nobody waited for it: the user, or the model in its next step, spoke instead."""
+        placing = self.thread._tail.current().window.fold.placing
+        if placing.turn in placing.waiting:
+            events = list(self.thread.events())
+            (to,) = (act_of(event, Rewound).to for event in events[-1:])
+            said = [event for event in events if event.kind == "message"]
+            kept, taken = ([event.role for event in said if (event.seq <= to) == before] for before in (True, False))
+            assert (kept[-1] == "assistant", taken[0]) == (False, "assistant"), "a rewind cut a step in two"
 
     @rule()
     def undo(self) -> None:
@@ -235,9 +247,7 @@ class Machine(RuleBasedStateMachine):
         frame = prepared.report.frame
         # What stands with the current input leaves with it.
         said = tuple(
-            spoken.write_message(message)
-            for message in prepared.said()
-            if not message.text.startswith("[sash: for the next message")
+            spoken.write_message(message) for message in prepared.said() if not any(map(stands_beside, message.blocks))
         )
         if self.sent is not None and self.sent[0] == frame:
             assert said[: len(self.sent[1])] == self.sent[1], "the head moved without a frame"

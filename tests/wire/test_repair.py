@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.message import Message, Text, ToolResult
+from sash.core.message import BESIDE, Message, Text, ToolResult
 from sash.core.turn import Grouping
 from sash.errors import InvalidRequest
 from sash.wire import check, prepare, read, repair, wire_named, write_fields
@@ -235,6 +235,14 @@ def test_t10_a_conversation_that_starts_with_the_assistant_is_given_a_beginning(
     sent, made = repaired({"role": "assistant", "content": "hello"}, USER, wire="anthropic")
     assert sent == [f"u {BEGINS}", "a hello", "u hi"]
     assert made == ["first-message"]
+
+
+def test_what_stands_with_the_current_input_is_no_beginning() -> None:
+    beside = {"role": "user", "content": f"{BESIDE}\nRemembered since:\n- the key is blue"}
+    sent, made = repaired(beside, {"role": "assistant", "content": "hello"}, USER, wire="anthropic")
+    assert sent[1:] == [f"u {BEGINS}", "a hello", "u hi"]
+    assert made == ["first-message"]
+    assert repaired(beside, USER, wire="anthropic")[1] == []
 
 
 def test_t10_consecutive_messages_of_one_role_pass() -> None:

@@ -39,7 +39,11 @@ def facts(thread: str, as_json: bool, **given: Any) -> None:
         out.paragraph(f"No facts yet; `sash remember {clean(thread)} 'TEXT'` keeps one.")
         return
     columns = (Column(title="turn", right=True), Column(title="fact", gives_way=True, least=10))
-    print_table(out, columns, [[Cell(str(fact.turn), "dim"), clean(fact.text)] for fact in found])
+    print_table(out, columns, [[Cell(_turn(fact), "dim"), clean(fact.text)] for fact in found])
+
+
+def _turn(fact: Fact) -> str:
+    return str(fact.turn) if fact.turn >= 0 else "none yet"
 
 
 @click.command()

@@ -189,7 +189,8 @@ def line_of(fact: Fact) -> str:
     """A fact with where it came from."""
     words = " ".join(fact.text.split())
     if fact.origin == "given":
-        return f"- remembered at turn {fact.turn}: {words}"
+        when = f"at turn {fact.turn}" if fact.turn >= 0 else "before the first turn"
+        return f"- remembered {when}: {words}"
     if fact.origin == "found":
         return f"- turn {fact.turn}, the user: {quoted(words)}"
     return f"- turn {fact.turn}, as a model read it: {words}"

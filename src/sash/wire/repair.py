@@ -15,7 +15,7 @@ from itertools import islice
 
 import msgspec
 
-from sash.core.message import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash
+from sash.core.message import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash, stands_beside
 from sash.wire.conversation import Repair
 from sash.wire.rules import Rules
 
@@ -308,7 +308,8 @@ class Mending:
             self._note("empty-message", "the user's message says nothing")
             message = message.edit((Text(EMPTY),))
         if self.rules.starts_with_user and not self.started and message.role != "system":
-            self.started = True
+            # What leaves with its turn begins nothing: where it has gone the same message stands first.
+            self.started = not all(map(stands_beside, message.blocks))
             if message.role == "assistant":
                 self._note("first-message", "a conversation starts with a message of the user's")
                 self._put(Message(role="user", blocks=(Text(BEGINS),)))

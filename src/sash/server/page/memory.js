@@ -35,7 +35,7 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
 
 const fact = (one, forget) =>
   make(`div.fact${one.supersededBy ? ".old" : ""}`, { hint: one.supersededBy ? "superseded" : `${one.foundBy ?? "given"}${one.at ? `, ${age(one.at)} ago` : ""}` },
-    make("span.grow", {}, plain(one.text)), one.turn ? reference(one.turn) : null,
+    make("span.grow", {}, plain(one.text)), one.turn > 0 ? reference(one.turn) : null,
     make("button.plain", { onclick: () => forget(one.text), hint: "Tell the model of it no more; the log keeps it" }, "forget"));
 
 const reference = (turn) => make("a.ref", { href: `#turn-${turn}`, onclick: (event) => {
