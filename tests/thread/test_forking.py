@@ -167,3 +167,19 @@ def test_mistakes_are_refused() -> None:
         thread.fork(at=7)
     with pytest.raises(ThreadExists):
         thread.fork("t")
+
+
+def test_a_fork_from_before_a_redaction_can_be_verified() -> None:
+    thread = opened()
+    talk(thread, 12)
+    there = thread.frames()[-1].number
+    for seq in (1, 5, 9, 20):
+        thread.redact(seq)
+    fork = thread.fork("other", at=24)
+    talk(fork, 6)
+    checked = fork.verify()
+    assert (checked.problems, checked.unverifiable) == ((), there)
+    assert checked.frames == len([frame for frame in fork.frames() if frame.number > there]) > 0
+    again = fork.fork("another")
+    talk(again, 3)
+    assert again.verify().ok

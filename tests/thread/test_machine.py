@@ -42,7 +42,8 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(wire=st.sampled_from(WIRES), policy=st.sampled_from(POLICIES), prompt=st.booleans(), fact=st.booleans())
     def begin(self, wire: str, policy: Policy, prompt: bool, fact: bool) -> None:
-        self.store, self.wire, self.calls = MemoryStore(), wire, 0
+        self.store, self.wire = MemoryStore(), wire
+        self.calls = self.forks = 0
         self.log: list[bytes] = []
         self.pinned: set[int] = set()
         self.sent: tuple[Frame, tuple[bytes, ...]] | None = None
@@ -50,8 +51,8 @@ class Machine(RuleBasedStateMachine):
         if fact:
             self.remember("one")
 
-    def _handle(self, **given: Any) -> Thread:
-        return open_thread("t", store=self.store, wire=self.wire, **given)
+    def _handle(self, name: str = "t", **given: Any) -> Thread:
+        return open_thread(name, store=self.store, wire=self.wire, **given)
 
     def _waits(self) -> list[str]:
         return sorted(self.thread._tail.current().window.fold.placing.waits)
@@ -214,6 +215,15 @@ class Machine(RuleBasedStateMachine):
         seq = max(0, self.thread.seq - back)
         again = self._handle()
         assert again._at(seq).checkpoint() == self.thread._at(seq).checkpoint()
+
+    @rule(back=st.integers(0, 30))
+    def a_fork_goes_its_own_way(self, back: int) -> None:
+        self.forks += 1
+        fork = self.thread.fork(f"fork {self.forks}", at=max(0, self.thread.seq - back))
+        for item in Script(self.wire).turn(ask=20, answer=20).said:
+            fork.append(item)
+        assert fork.verify().problems == ()
+        assert self._handle(f"fork {self.forks}")._tail.current().checkpoint() == fork._tail.current().checkpoint()
 
     # What must hold.
 
