@@ -27,7 +27,12 @@ def names_of(*messages: Message) -> Names:
 
 
 def known(*messages: Message) -> dict[str, Known]:
-    return names_of(*messages).known(len(messages))
+    names = names_of(*messages)
+    return {name: names.known(name) for name in names.worths(len(messages))}
+
+
+def worths(*messages: Message) -> dict[str, float]:
+    return names_of(*messages).worths(len(messages))
 
 
 def lines(*messages: Message) -> dict[str, str]:
@@ -86,16 +91,21 @@ def test_a_name_moves_with_whoever_speaks_of_it_and_not_with_a_tool() -> None:
 
 
 def test_what_a_model_or_a_user_named_is_worth_more_than_what_a_tool_gave_and_all_of_it_fades() -> None:
-    noted = known(tool("name_1 name_2"), user("name_3"), tool("name_1"))
-    assert noted["name_3"].worth > noted["name_1"].worth > noted["name_2"].worth
+    worth = worths(tool("name_1 name_2"), user("name_3"), tool("name_1"))
+    assert worth["name_3"] > worth["name_1"] > worth["name_2"]
     names = names_of(user("name_3"))
-    assert names.known(500)["name_3"].worth < names.known(1)["name_3"].worth
+    assert names.worths(500)["name_3"] < names.worths(1)["name_3"]
+
+
+def test_of_a_name_that_nobody_named_nothing_is_known() -> None:
+    with pytest.raises(KeyError, match="name_2"):
+        names_of(user("name_1")).known("name_2")
 
 
 def test_what_several_have_named_is_worth_what_each_of_them_makes_it() -> None:
-    by_all = known(tool("name_1"), assistant("name_1", Call("a", "name_1")), user("name_1"))["name_1"]
-    assert by_all.worth == pytest.approx(sum(hearing.worth for hearing in HEARING.values()))
-    assert known(*[user("name_1")] * 9)["name_1"].worth == HEARING["asked"].worth * HEARING["asked"].most
+    by_all = worths(tool("name_1"), assistant("name_1", Call("a", "name_1")), user("name_1"))["name_1"]
+    assert by_all == pytest.approx(sum(hearing.worth for hearing in HEARING.values()))
+    assert worths(*[user("name_1")] * 9)["name_1"] == HEARING["asked"].worth * HEARING["asked"].most
 
 
 def test_only_text_is_looked_at_and_only_the_ends_of_a_long_one() -> None:

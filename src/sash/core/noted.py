@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, get_args
 
 import msgspec
@@ -77,6 +78,9 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """How many messages had left when it was said."""
 
 
+_last = attrgetter("last")
+
+
 class Heard(msgspec.Struct, array_like=True):
     """What one voice named, for a while."""
 
@@ -103,27 +107,29 @@ class Heard(msgspec.Struct, array_like=True):
 
     def clear(self, hearing: Hearing, now: int) -> None:
         """Only what is worth the most stays; of what is worth the same, what comes first in the alphabet."""
-        names, times, last = self.names, self.times, self.last
+        names, most = self.names, hearing.most
         if len(names) <= hearing.names:
             return
-        fading, most = _Fading(now), hearing.most
-        worths: list[float] = []
-        before, once = None, 0.0
-        for name, entry in names.items():
-            # Nearly all names of one text share their entry.
-            if entry is not before:
-                before, once = entry, fading[entry.last]
-            worths.append(fading[last.get(name, entry.last)] * min(most, times[name]) if name in times else once)
+        fading, last = _Fading(now), self.lasts()
+        worths = dict(zip(names, map(fading.__getitem__, last.values()), strict=True))
+        for name, times in self.times.items():
+            worths[name] *= min(most, times)
         # Numbers are quickly put in order; of names only those that are worth as much as the last that stays.
-        ranked = sorted(worths, reverse=True)
+        ranked = sorted(worths.values(), reverse=True)
         least = ranked[hearing.names - 1]
-        level = sorted(name for name, worth in zip(names, worths, strict=True) if worth == least)
+        level = sorted(name for name, worth in worths.items() if worth == least)
         leaving = set(level[hearing.names - ranked.index(least) :])
-        for name, worth in zip([*names], worths, strict=True):
-            if worth < least or name in leaving:
-                del names[name]
-        self.times = {name: count for name, count in times.items() if name in names}
-        self.last = {name: count for name, count in last.items() if name in names}
+        self.names = {
+            name: entry
+            for (name, entry), worth in zip(names.items(), worths.values(), strict=True)
+            if worth >= least and name not in leaving
+        }
+        self.times = {name: count for name, count in self.times.items() if name in self.names}
+        self.last = {name: count for name, count in self.last.items() if name in self.names}
+
+    def lasts(self) -> dict[str, int]:
+        """How many messages had left when each was last named, in the order of the names."""
+        return dict(zip(self.names, map(_last, self.names.values()), strict=True)) | self.last
 
 
 class Table(msgspec.Struct, array_like=True):
@@ -148,6 +154,11 @@ class Table(msgspec.Struct, array_like=True):
             heard.last[name] = now.last.get(name, now.names[name].last)
         return heard
 
+    def last(self, name: str) -> int:
+        """How many messages had left when a name of it was last named."""
+        heard = self.now if name in self.now.names else self.before
+        return heard.last.get(name, heard.names[name].last)
+
 
 class Known(msgspec.Struct, gc=False):
     """All that is known of a name."""
@@ -155,7 +166,6 @@ class Known(msgspec.Struct, gc=False):
     noted: Noted
     """Where somebody last spoke of it, else where a tool first gave it."""
     last: int
-    worth: float
     from_tool: bool
 
     @property
@@ -185,30 +195,43 @@ class Names(msgspec.Struct):
     def __bool__(self) -> bool:
         return any(self.table(voice).now.names or self.table(voice).before.names for voice in _VOICES)
 
-    def known(self, now: int) -> dict[str, Known]:
-        """Each name, and how likely it is to be needed again, when so many messages have left."""
-        every: dict[str, Known] = {}
-        fading = _Fading(now)
+    def worths(self, now: int) -> dict[str, float]:
+        """How likely each name is to be needed again, when so many messages have left."""
+        worths: dict[str, float] = {}
+        last: dict[str, int] = {}
         for voice in _VOICES:
-            hearing, table = HEARING[voice], self.table(voice)
-            worth_once, most = hearing.worth, hearing.most
-            before, heard = table.before, table.both()
-            for name, noted in heard.names.items():
-                worth = worth_once * min(most, heard.times.get(name, 1))
-                last = heard.last.get(name, noted.last)
-                known = every.get(name)
-                if voice == "given":
-                    every[name] = Known(before.names.get(name, noted), last, worth, from_tool=True)
-                elif known is None:
-                    every[name] = Known(noted, last, worth, from_tool=False)
+            hearing, heard = HEARING[voice], self.table(voice).both()
+            once, most, lasts = hearing.worth, hearing.most, heard.lasts()
+            named = dict.fromkeys(heard.names, once)
+            named |= {name: once * min(most, times) for name, times in heard.times.items()}
+            for name in named.keys() & worths.keys():
+                named[name] += worths[name]
+                lasts[name] = max(lasts[name], last[name])
+            worths |= named
+            last |= lasts
+        fading = _Fading(now)
+        return {name: worth * fading[last[name]] for name, worth in worths.items()}
+
+    def known(self, name: str) -> Known:
+        """What is known of one of them."""
+        known: Known | None = None
+        for voice in _VOICES:
+            table = self.table(voice)
+            before, noted = table.before.names.get(name), table.now.names.get(name)
+            if voice == "given":
+                if first := before or noted:
+                    known = Known(first, table.last(name), from_tool=True)
+            elif newest := noted or before:
+                last = table.last(name)
+                if known is None:
+                    known = Known(newest, last, from_tool=False)
                 else:
-                    known.worth += worth
                     if known.from_tool or last >= known.noted.last:
-                        known.noted, known.from_tool = noted, False
+                        known.noted, known.from_tool = newest, False
                     known.last = max(known.last, last)
-        for known in every.values():
-            known.worth *= fading[known.last]
-        return every
+        if known is None:
+            raise KeyError(name)
+        return known
 
 
 class Noting:

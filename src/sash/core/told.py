@@ -15,7 +15,7 @@ import msgspec
 from sash.core.digest import Digest, Said, quoted
 from sash.core.message import by_sash
 from sash.core.names import names_in, words_in
-from sash.core.noted import Known, clip
+from sash.core.noted import Names, clip
 
 BRIEF = 80
 """The length of a line where not all of them fit."""
@@ -181,22 +181,22 @@ class _Told:
 
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""
-        known = digest.noted.known(digest.messages)
+        worths = digest.noted.worths(digest.messages)
         told = set(words_in(self.told))
-        wanted = sorted((-entry.worth, name) for name, entry in known.items() if name not in visible)
-        lines = self._lines_around([(name, known[name]) for _, name in wanted], told)
+        wanted = [name for _, name in sorted((-worth, name) for name, worth in worths.items() if name not in visible)]
+        lines = self._lines_around(wanted, digest.noted, told)
         if lines:
             self._take(lines)
-        self.bare(name for _, name in wanted if name not in told)
+        self.bare(name for name in wanted if name not in told)
 
-    def _lines_around(self, wanted: Iterable[tuple[str, Known]], told: set[str]) -> list[str]:
+    def _lines_around(self, wanted: Iterable[str], names: Names, told: set[str]) -> list[str]:
         """The lines around names that were not told of yet; what stands in them is, from then on."""
         title = "Lines that left, with names that may be needed (quoted):"
         most = int(self.left * LINE_SHARE) - self._cost(title)
         groups: dict[tuple[int, str], list[tuple[int, str]]] = {}
         quotes: set[str] = set()
-        for name, entry in wanted:
-            if name in told or not (said := entry.quotable) or said in quotes:
+        for name in wanted:
+            if name in told or not (said := (entry := names.known(name)).quotable) or said in quotes:
                 continue
             place, line = (entry.noted.turn, entry.noted.source), f"> {said}"
             cost = self._cost(line) + (0 if place in groups else self._cost(_source(*place)))
