@@ -175,9 +175,13 @@ class Strands(Window):
 
 
 class PydanticSlice(Window):
-    """Pydantic AI's documented history processor: the newest so many messages. Its instructions stand apart."""
+    """
+    Pydantic AI's documented history processor: the newest so many messages. Its instructions stand apart.
 
-    name = "Pydantic AI slice"
+    What is cut in two is mended before each request by its agent, which says that it runs this same repair.
+    """
+
+    name = "Pydantic AI slice, repaired"
 
     def __init__(self, cap: int) -> None:
         super().__init__(cap)
@@ -213,8 +217,8 @@ class PydanticSlice(Window):
         self.history += messages
 
     async def request(self) -> Sequence[Any]:
-        """`messages[-n:]`, as in its documentation."""
-        return self.system + self.history[-self.most :]
+        """`messages[-n:]`, as in its documentation, and the repair after it."""
+        return [*self.system, *self.module.repair_messages(self.history[-self.most :])]
 
     def shown(self, sent: Any) -> Shown:
         """From its parts."""
