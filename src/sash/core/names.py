@@ -25,7 +25,7 @@ _UTF8 = ("utf-8", "surrogatepass")
 
 def names_in(text: str) -> list[str]:
     """The names that stand in a text, each once, in the order in which they come."""
-    found = dict.fromkeys(filter(None, map(_NAMES.__getitem__, dict.fromkeys(_pieces(text)))))
+    found = dict.fromkeys(filter(None, map(_NAMES.__getitem__, _pieces(text))))
     # Only what is not ASCII may hold several names in a piece.
     return list(found if text.isascii() else dict.fromkeys(" ".join(found).split()))
 
