@@ -127,9 +127,10 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sizes_are_forgotten_a_generation_at_a_time() -> None:
     sizes = replays._Sizes(most=3)
-    for message in Script().turn().turn().turn().messages():
-        assert sizes.size(message, CHARS4, 7).tokens == 5
-    assert len(sizes._young) + len(sizes._old) <= 6
+    messages = Script().turn().turn().turn().messages()
+    for few in (messages[:1], messages[:2], messages, messages[1:]):
+        assert [size.tokens for size in sizes.of(few, CHARS4, 7)] == [5] * len(few)
+        assert len(sizes._young) + len(sizes._old) <= 6
 
 
 def test_what_stands_for_the_turns_that_left_is_put_together_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ them, and only what is new is read.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -180,8 +181,8 @@ class Replays:
             # A comma after which nothing comes: read from the start, it is refused as it would have been at first.
             read_list(listed.json.rstrip(), wire)
         setting = hash((wire, counter.id, counter.version))
-        for message in messages:
-            fold.add(message, self._sizes.size(message, counter, setting))
+        for message, size in zip(messages, self._sizes.of(messages, counter, setting), strict=True):
+            fold.add(message, size)
         if summaries is not None and fold.frame.number and (known is None or fold.frame is not known.fold.frame):
             fold.summarized(summaries.choose(fold, listed.json.rstrip()))
         kept: dict[str, Outgoing] = {} if known is None or messages else known.outgoing
@@ -223,21 +224,30 @@ class _Sizes:
         self._old: dict[int, Size] = {}
         self._lock = Lock()
 
-    def size(self, message: Message, counter: Counter, setting: int) -> Size:
-        """The size of a message, counted now or remembered."""
+    def of(self, messages: Sequence[Message], counter: Counter, setting: int) -> list[Size]:
+        """The size of each message, counted now or remembered."""
         # A hash, never the words: what is remembered must stay small, and nobody's business. Python's own is keyed
         # anew in each process, takes half as long as the counting and has 64 bits; the length is compared as well.
-        source = message.source
-        key = hash(source) ^ setting
-        size = self._young.get(key) or self._old.get(key)
-        if size is None or size.body != len(source):
-            size = size_of(message, counter)
-            with self._lock:
-                # Two generations: to forget one by one from the front of a dict takes longer with each.
-                if len(self._young) >= self._most:
-                    self._young, self._old = {}, self._young
-                self._young[key] = size
-        return size
+        sizes: list[Size] = []
+        new: dict[int, Size] = {}
+        young, old = self._young, self._old
+        for message in messages:
+            source = message.source
+            key = hash(source) ^ setting
+            size = young.get(key) or old.get(key)
+            if size is None or size.body != len(source):
+                size = new[key] = size_of(message, counter)
+            sizes.append(size)
+        self._keep(new)
+        return sizes
+
+    def _keep(self, new: dict[int, Size]) -> None:
+        with self._lock:
+            # Two generations: to forget one by one from the front of a dict takes longer with each.
+            if len(self._young) + len(new) > self._most:
+                self._young, self._old = dict(islice(new.items(), self._most)), self._young
+            else:
+                self._young.update(new)
 
 
 REPLAYS = Replays()
