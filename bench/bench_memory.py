@@ -33,7 +33,7 @@ from bench.locomo import Question, Talk, talks, words_of
 from bench.report import Report
 from bench.transcripts import DATA, agents
 from sash.core.cost import ANTHROPIC, Piece, charge
-from sash.core.departed import DepartedTurn
+from sash.core.departed import departed_turn
 from sash.core.digest import Digest
 from sash.core.fold import Fold
 from sash.core.limits import limits_of
@@ -354,7 +354,7 @@ def _digested(messages: Sequence[Message]) -> list[str]:
     for _ in range(5):
         digest, began = Digest(), perf_counter()
         for turn in fold.turns.values():
-            digest.take([DepartedTurn(turn)])
+            digest.take([departed_turn(turn, {})])
         digest_text(digest, "digest", Room(4_000, lambda text: COUNTER.text(text).value))
         taken.append((perf_counter() - began) * 1_000)
     return [f"{len(messages):,}", f"{taken[0]:.0f}", f"{min(taken):.0f}"]

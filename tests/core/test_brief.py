@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sash.core.brief import MOST, in_brief
-from sash.core.departed import DepartedTurn
+from sash.core.departed import departed_turn
 from sash.core.digest import Digest
 from sash.core.told import Room, digest_text
 from tests.builders import assistant, user
@@ -29,9 +29,9 @@ def test_it_stays_short() -> None:
 def test_a_long_exchange_of_words_is_told_in_brief_and_a_short_one_as_it_was() -> None:
     digest = Digest()
     long = f"I moved to Lisbon in March. {'It was really so very nice of them all. ' * 6}"
-    digest.take([DepartedTurn(turn_of(1, user(long), assistant("Oh, that's great! Did you take the piano?")))])
-    digest.take([DepartedTurn(turn_of(2, user("Yes, I did."), assistant("Good.")))])
-    digest.take([DepartedTurn(turn_of(3, user("really? " * 40), assistant("so so")))])
+    digest.take([departed_turn(turn_of(1, user(long), assistant("Oh, that's great! Did you take the piano?")), {})])
+    digest.take([departed_turn(turn_of(2, user("Yes, I did."), assistant("Good.")), {})])
+    digest.take([departed_turn(turn_of(3, user("really? " * 40), assistant("so so")), {})])
     assert digest.turns[0] == "- turn 1: moved Lisbon March"
     assert digest.turns[1] == "- turn 2: Yes, I did. -> Good."
     assert digest.turns[2].startswith("- turn 3: really?")
@@ -40,7 +40,7 @@ def test_a_long_exchange_of_words_is_told_in_brief_and_a_short_one_as_it_was() -
 def test_where_names_leave_room_more_turns_are_told_of() -> None:
     digest = Digest()
     for number in range(1, 41):
-        digest.take([DepartedTurn(turn_of(number, user(f"We saw film {number}"), assistant("ok")))])
+        digest.take([departed_turn(turn_of(number, user(f"We saw film {number}"), assistant("ok")), {})])
     told = digest_text(digest, "digest", Room(1_600, len)).split("\n")
     at = told.index("Turns before those:")
     assert told[at - 1] == "- turn 40: We saw film 40 -> ok"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sash.core import left as waiting
-from sash.core.departed import DepartedTurn
+from sash.core.departed import DepartedTurn, departed_turn
 from sash.core.digest import Said
 from sash.core.left import Left
 from sash.core.live import LiveMessage, LiveTurn
@@ -18,7 +18,7 @@ def departed(number: int) -> DepartedTurn:
     said = (user(f"look at file_{number}.py"), assistant(f"the problem is in part_{number}"))
     for position, message in enumerate(said):
         turn.add(LiveMessage(position, message, Size(1, body=100)), 1)
-    return DepartedTurn(turn)
+    return departed_turn(turn, {})
 
 
 def test_what_nobody_asked_for_is_written_as_it_was_read() -> None:

@@ -17,11 +17,9 @@ from tests.builders import Call, assistant, result, user
 
 
 def names_of(*messages: Message) -> Names:
-    names, calls = Names(), dict[str, ToolCall]()
+    names = Names()
     noting = Noting(names, until=len(messages))
-    for now, message in enumerate(messages, 1):
-        calls.update((block.id, block) for block in message.blocks if isinstance(block, ToolCall))
-        noting.message(message, turn=3, now=now, calls=calls)
+    noting.messages(messages, turn=3, first=1)
     noting.finish()
     return names
 
@@ -154,19 +152,20 @@ def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:
 @contextmanager
 def short_generations() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        short: dict[Voice, int] = {"given": 4, "said": 8, "called": 12}
+        short: dict[Voice, int] = {"given": 4, "said": 8, "called": 12, "asked": 30}
         for voice, generation in short.items():
             patch.setitem(HEARING, voice, Hearing(1, 3, 3, generation))
         yield
 
 
-def test_what_a_tool_gave_is_forgotten_after_two_generations_and_what_the_user_said_is_not() -> None:
+def test_what_a_tool_gave_is_forgotten_after_two_generations_and_what_the_user_said_later() -> None:
     nothing = assistant("nothing")
     given = [user("name_1"), tool("name_2"), assistant("name_3")]
     with short_generations():
         assert known(*given, nothing).keys() == {"name_1", "name_2", "name_3"}
         assert known(*given, *[nothing] * 5).keys() == {"name_1", "name_3"}
         assert known(*given, *[nothing] * 40).keys() == {"name_1"}
+        assert not known(*given, *[nothing] * 60)
         again = known(*given, nothing, tool("again name_2"))["name_2"]
     assert (again.noted.line, again.last) == ("name_2", 5)
 
@@ -186,8 +185,7 @@ def test_when_what_left_is_looked_at_does_not_matter(said: list[Message], cuts: 
     with short_generations():
         for start, end in pairwise(starts):
             noting = Noting(names, until=min(end, len(said)))
-            for now, message in enumerate(said[start:end], start + 1):
-                noting.message(message, turn=3, now=now, calls={})
+            noting.messages(said[start:end], turn=3, first=start + 1)
             noting.finish()
             names = msgspec.json.decode(msgspec.json.encode(names), type=Names).copy()
         assert names == names_of(*said)

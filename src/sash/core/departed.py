@@ -8,15 +8,15 @@ import msgspec
 
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import ToolCall, ToolResult
-from sash.core.work import Answer, Place
+from sash.core.work import Answer, AnsweredTurns, Place, answered
 
 
 class DepartedTurn(msgspec.Struct, frozen=True):
     """A turn leaves; steps of it may have left before."""
 
     turn: LiveTurn
-    answers: Mapping[Place, Answer] = {}
-    """What is known of its results already."""
+    answers: Mapping[Place, Answer]
+    """Of the results that leave now."""
 
     @property
     def number(self) -> int:
@@ -34,8 +34,8 @@ class DepartedSteps(msgspec.Struct, frozen=True):
     number: int
     """Of the turn."""
     steps: tuple[tuple[LiveMessage, ...], ...]
-    answers: Mapping[Place, Answer] = {}
-    """What is known of their results already."""
+    answers: Mapping[Place, Answer]
+    """Of their results."""
 
     def messages(self) -> Iterator[LiveMessage]:
         """Those that leave now."""
@@ -58,9 +58,17 @@ class ShortenedResults(msgspec.Struct, frozen=True):
 Departed = DepartedTurn | DepartedSteps | ShortenedResults
 
 
-def departed_steps(turn: LiveTurn, end: int, answers: Mapping[Place, Answer]) -> DepartedSteps:
-    """The steps of a turn that are in the window, up to one, with what is known of their results."""
-    steps = tuple(map(tuple, turn.steps[turn.digested : end]))
+def departed_turn(turn: LiveTurn, known: AnsweredTurns) -> DepartedTurn:
+    """All of a turn that is in the window."""
+    answers, gone = answered(turn, known), turn.digested_positions()
+    if gone:
+        answers = {place: answer for place, answer in answers.items() if place[0] not in gone}
+    return DepartedTurn(turn, answers)
+
+
+def departed_steps(turn: LiveTurn, end: int, known: AnsweredTurns) -> DepartedSteps:
+    """The steps of a turn that are in the window, up to one."""
+    steps, answers = tuple(map(tuple, turn.steps[turn.digested : end])), answered(turn, known)
     # A turn may have thousands of results, and lose a few at a time.
     places = ((live.position, place) for step in steps for live in step for place in range(len(live.message.blocks)))
     return DepartedSteps(turn.number, steps, {place: answers[place] for place in places if place in answers})
@@ -78,6 +86,14 @@ def shortened_results(turn: LiveTurn, places: Set[tuple[int, int]]) -> Shortened
             elif type(block) is ToolResult and (live.position, place) in places:
                 results.append((calls.get(block.call_id), block))
     return ShortenedResults(turn.number, tuple(results))
+
+
+def result_at(departed: DepartedTurn | DepartedSteps, place: Place) -> ToolResult:
+    """One of the results that leave, as the window had it."""
+    position, block = place
+    result = next(live.message.blocks[block] for live in departed.messages() if live.position == position)
+    assert isinstance(result, ToolResult)
+    return result
 
 
 def counted(departed: Sequence[Departed]) -> int:

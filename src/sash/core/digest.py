@@ -11,18 +11,18 @@ is only ever quoted, with where it came from, and never stands among what the us
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from sash.core.brief import in_brief
-from sash.core.departed import Departed, DepartedSteps, DepartedTurn, ShortenedResults, counted
+from sash.core.departed import Departed, DepartedSteps, DepartedTurn, ShortenedResults, counted, result_at
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import Names, Noting, called, clip
 from sash.core.turn import wrote
 from sash.core.wish import has_any, is_task, own_words, wishes_in
-from sash.core.work import Answer, answer_of, only_looks, tells_of_failure
+from sash.core.work import Answer, Place, only_looks, tells_of_failure
 
 FIRST_SENTENCES = 30
 """Lines of seed 001's summary."""
@@ -80,6 +80,10 @@ class Ran(msgspec.Struct, frozen=True, array_like=True, gc=False):
     failed_before: bool = False
 
 
+_Outcomes = dict[str, tuple[DepartedTurn | DepartedSteps, Place]]
+"""Where it stands how a command, or a change of a file, went the last time."""
+
+
 class Digest(msgspec.Struct):
     """The state of a digest."""
 
@@ -131,7 +135,7 @@ class Digest(msgspec.Struct):
     def take(self, departed: Sequence[Departed]) -> None:
         """All of this left, in this order."""
         noting = Noting(self.noted, until=self.messages + counted(departed))
-        outcomes: dict[str, Sequence[str]] = {}
+        outcomes: _Outcomes = {}
         turns = sum(type(one) is DepartedTurn for one in departed)
         for one in departed:
             # Steps that left before their turn were told of then.
@@ -150,9 +154,9 @@ class Digest(msgspec.Struct):
                 del lines[:-LINES]
         noting.finish()
         # Of the commands that stay, how each went the last time: most have been run again, or forgotten.
-        for what, texts in outcomes.items():
+        for what, (one, place) in outcomes.items():
             if what in self.ran:
-                ran = self.ran[what]
+                ran, texts = self.ran[what], _texts(result_at(one, place))
                 self.ran[what] = Ran(ran.turn, ran.failed, _outcome_line(texts, failed=ran.failed), ran.failed_before)
         self._find(departed)
 
@@ -169,24 +173,17 @@ class Digest(msgspec.Struct):
             del self.sentences[FIRST_SENTENCES:]
         self.steps.pop(turn.number, None)
 
-    def _remember(
-        self, noting: Noting, departed: DepartedTurn | DepartedSteps, outcomes: dict[str, Sequence[str]]
-    ) -> None:
-        turn, answers = departed.number, departed.answers
-        calls: dict[str, ToolCall] = {}
-        for live in departed.messages():
-            message = live.message
-            self.messages += 1
-            noting.message(message, turn=turn, now=self.messages, calls=calls)
-            if wrote(message):
+    def _remember(self, noting: Noting, departed: DepartedTurn | DepartedSteps, outcomes: _Outcomes) -> None:
+        turn, said = departed.number, [live.message for live in departed.messages()]
+        for message in said:
+            if message.role == "user" and wrote(message):
                 self.wishes += [Said(turn, wish) for wish in wishes_in(message.text)]
                 del self.wishes[:-WISHES]
-            for place, block in enumerate(message.blocks):
-                if type(block) is ToolCall:
-                    calls[block.id] = block
-                elif type(block) is ToolResult and (call := calls.pop(block.call_id, None)) is not None:
-                    answer = answers.get((live.position, place)) or answer_of(call, block)
-                    self._did(turn, answer, block, outcomes)
+        for place, answer in departed.answers.items():
+            for what in self._did(turn, answer):
+                outcomes[what] = departed, place
+        noting.messages(said, turn=turn, first=self.messages + 1)
+        self.messages += len(said)
 
     def _find(self, departed: Sequence[Departed]) -> None:
         """What was decided or found out: looked for from the end, since only the newest is kept."""
@@ -201,7 +198,8 @@ class Digest(msgspec.Struct):
         self.findings += reversed(found)
         del self.findings[:-FINDINGS]
 
-    def _did(self, turn: int, answer: Answer, result: ToolResult, outcomes: dict[str, Sequence[str]]) -> None:
+    def _did(self, turn: int, answer: Answer) -> Iterator[str]:
+        """Keeps what an answer tells of files, and what was run or changed: how that went, its words tell."""
         failed = answer.failed
         for work in answer.works:
             if work.deed != "run" and not failed:
@@ -214,7 +212,7 @@ class Digest(msgspec.Struct):
                 what = work.target if work.deed == "run" else f"{work.deed} {work.target}"
                 what = clip(what, LINE_LENGTH)
                 self._went(what, turn, failed)
-                outcomes[what] = [part.text for part in result.content if type(part) is Text]
+                yield what
 
     def _went(self, what: str, turn: int, failed: bool) -> None:
         before = self.ran.pop(what, None)
@@ -242,10 +240,14 @@ def step_lines(step: Sequence[LiveMessage]) -> list[str]:
 def _outcome(result: ToolResult | None) -> str:
     if result is None:
         return "no result"
-    texts = [part.text for part in result.content if type(part) is Text]
+    texts = _texts(result)
     failed = result.error or tells_of_failure(texts)
     line = _outcome_line(texts, failed=failed)
     return f"{'failed' if failed else 'ok'}{f', {quoted(line)}' if line else ''}"
+
+
+def _texts(result: ToolResult) -> list[str]:
+    return [part.text for part in result.content if type(part) is Text]
 
 
 def _outcome_line(texts: Sequence[str], *, failed: bool) -> str:

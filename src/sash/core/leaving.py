@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sash.core.departed import Departed, DepartedSteps, DepartedTurn, departed_steps, shortened_results
+from sash.core.departed import Departed, DepartedSteps, DepartedTurn, departed_steps, departed_turn, shortened_results
 from sash.core.frame import DigestedSteps, Frame
 from sash.core.past import Evicted
 from sash.core.recall import Remembered
 from sash.core.slide import Slide
-from sash.core.work import answered
 
 if TYPE_CHECKING:
     from sash.core.fold import Fold
@@ -35,7 +34,7 @@ def _evict(fold: Fold, number: int) -> DepartedTurn:
     """A turn leaves."""
     turn = fold.turns.pop(number)
     fold.whole_tokens -= turn.whole_tokens
-    departed = DepartedTurn(turn, answered(turn, fold.answers))
+    departed = departed_turn(turn, fold.answers)
     fold.left.add(departed)
     gone = Evicted(number, turn.title, turn.whole_tokens, len(turn), turn.first().position, fold.frame.number)
     fold.past.evicted.append(gone)
@@ -45,7 +44,7 @@ def _evict(fold: Fold, number: int) -> DepartedTurn:
 def _digest_steps(fold: Fold, digested: DigestedSteps) -> DepartedSteps:
     """The oldest steps of a turn leave."""
     turn = fold.turns[digested.turn]
-    departed = departed_steps(turn, digested.steps, answered(turn, fold.answers))
+    departed = departed_steps(turn, digested.steps, fold.answers)
     fold.left.add(departed)
     turn.digested = digested.steps
     return departed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import msgspec
 
@@ -79,15 +80,16 @@ class LiveTurn:
 
     def messages(self) -> Iterator[LiveMessage]:
         """Its messages that are in the window, in the order they are sent."""
-        yield from self.opening
-        for step in self.steps[self.digested :]:
-            yield from step
+        return self.messages_from(self.digested)
 
     def all_messages(self) -> Iterator[LiveMessage]:
         """All its messages, also those of steps for which a digest stands."""
-        yield from self.opening
-        for step in self.steps:
-            yield from step
+        return self.messages_from(0)
+
+    def messages_from(self, step: int) -> Iterator[LiveMessage]:
+        """What started it, and all from one of its steps on."""
+        # Not a generator: every slide goes through the whole window several times.
+        return chain(self.opening, chain.from_iterable(self.steps[step:] if step else self.steps))
 
     def __len__(self) -> int:
         return len(self.opening) + sum(map(len, self.steps))
@@ -99,6 +101,13 @@ class LiveTurn:
     def last(self) -> LiveMessage:
         """Its newest message."""
         return self.steps[-1][-1] if self.steps else self.opening[-1]
+
+    def digested_positions(self) -> range:
+        """Where the steps stand for which a digest stands: in a row, after its opening."""
+        if not self.digested:
+            return range(0)
+        rest = self.steps[self.digested :]
+        return range(self.steps[0][0].position, rest[0][0].position if rest else self.last().position + 1)
 
     def unseen(self) -> list[LiveMessage]:
         """Results that no request has shown the model yet: those after its last word."""

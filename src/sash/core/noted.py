@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Literal, get_args
 
@@ -62,7 +62,7 @@ HEARING: dict[Voice, Hearing] = {
     "given": Hearing(0.3, 4, 300, 128),
     "said": Hearing(2, 3, 100, 256),
     "called": Hearing(3, 3, 200, 256),
-    "asked": Hearing(3, 2, 60, 1 << 62),
+    "asked": Hearing(3, 2, 60, 1_024),
 }
 
 
@@ -110,8 +110,10 @@ class Heard(msgspec.Struct, array_like=True):
         names, most = self.names, hearing.most
         if len(names) <= hearing.names:
             return
-        fading, last = _Fading(now), self.lasts()
-        worths = dict(zip(names, map(fading.__getitem__, last.values()), strict=True))
+        fading = _Fading(now)
+        worths = dict(zip(names, map(fading.__getitem__, map(_last, names.values())), strict=True))
+        for name, last in self.last.items():
+            worths[name] = fading[last]
         for name, times in self.times.items():
             worths[name] *= min(most, times)
         # Numbers are quickly put in order; of names only those that are worth as much as the last that stays.
@@ -243,26 +245,29 @@ class Noting:
 
     def __init__(self, names: Names, *, until: int) -> None:
         self._names, self._until = names, until
-        self._since = min(HEARING[voice].since(until) for voice in _VOICES if voice != "asked")
-        """Before it only the user's words are looked at."""
+        self._since = min(hearing.since(until) for hearing in HEARING.values())
+        """Before it nothing is looked at."""
         # Lines are taken in the end, of those names that stay: most of a long text's do not.
         self._texts: dict[Voice, dict[int, str]] = {voice: {} for voice in _VOICES}
 
-    def message(self, message: Message, *, turn: int, now: int, calls: Mapping[str, ToolCall]) -> None:
-        """A message leaves, as the last of so many; `calls` are those that results may belong to."""
-        if now < self._since and message.role != "user":
+    def messages(self, said: Sequence[Message], *, turn: int, first: int) -> None:
+        """Messages of a turn leave in a row; before the first of them, one less than its number had left."""
+        if first + len(said) <= self._since:
             return
-        for block in message.blocks:
-            match block:
-                case Text(text):
-                    if message.role == "assistant":
-                        self._speaks("said", text, "the model said", turn, now)
-                    elif message.role == "user":
-                        self._speaks("asked", text, "the user said", turn, now)
-                case ToolCall():
-                    self._speaks("called", block.arguments, f"the model called {block.name}", turn, now)
-                case ToolResult():
-                    self.result(block, calls.get(block.call_id), turn=turn, now=now)
+        calls: dict[str, ToolCall] = {}
+        for now, message in enumerate(said, first):
+            for block in message.blocks:
+                match block:
+                    case Text(text):
+                        if message.role == "assistant":
+                            self._speaks("said", text, "the model said", turn, now)
+                        elif message.role == "user":
+                            self._speaks("asked", text, "the user said", turn, now)
+                    case ToolCall():
+                        calls[block.id] = block
+                        self._speaks("called", block.arguments, f"the model called {block.name}", turn, now)
+                    case ToolResult():
+                        self.result(block, calls.get(block.call_id), turn=turn, now=now)
 
     def result(self, result: ToolResult, call: ToolCall | None, *, turn: int, now: int) -> None:
         """A result leaves, or is shown in part only, when so many messages have left: tools give names."""

@@ -213,7 +213,7 @@ def outcomes(
     moved = ""
     for turn in turns:
         number = turn.number
-        gone = _gone(turn)
+        gone = turn.digested_positions()
         for place, answer in answered(turn, known).items():
             works = answer.works
             if works and works[0].deed == "run":
@@ -227,14 +227,6 @@ def outcomes(
                 continue
             found.append(Outcome(number, place, in_window, works, answer.called, answer.failed, answer.length))
     return found
-
-
-def _gone(turn: LiveTurn) -> range:
-    """The positions of its digested steps: they stand in a row, after its opening."""
-    if not turn.digested:
-        return range(0)
-    rest = turn.steps[turn.digested :]
-    return range(turn.steps[0][0].position, rest[0][0].position if rest else turn.last().position + 1)
 
 
 def answer_of(call: ToolCall, result: ToolResult) -> Answer:

@@ -11,7 +11,7 @@ from sash.core.calibration import Calibration
 from sash.core.state import FoldState
 from sash.window import Seal, Setup
 
-VERSION = 6
+VERSION = 7
 """Of what is stored. Another version's is put aside, and the log is folded again."""
 
 _APART = msgspec.Raw(msgspec.msgpack.encode(None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -189,7 +190,7 @@ class Plan:
         kept = [number for number in self.turns if number not in gone]
         last_gap = max((*gone, *self.frame.carried), default=-1)
         boundary = next(number for number in kept if number > last_gap)
-        in_window = [live for number in kept for live in self._messages(self.turns[number])]
+        in_window = [*chain.from_iterable(map(self._messages, kept))]
         positions = {live.position for live in in_window}
         signed = [live.position for live in in_window if live.size.signed]
         since = self.frame.unsigned_before
@@ -218,10 +219,8 @@ class Plan:
             bodies={number: self.bodies[number] for number in kept},
         )
 
-    def _messages(self, turn: LiveTurn) -> Iterator[LiveMessage]:
-        yield from turn.opening
-        for step in turn.steps[self.digested.get(turn.number, 0) :]:
-            yield from step
+    def _messages(self, number: int) -> Iterator[LiveMessage]:
+        return self.turns[number].messages_from(self.digested.get(number, 0))
 
 
 def within(live: LiveMessage, places: tuple[int, int]) -> bool:
