@@ -357,6 +357,17 @@ def test_when_a_later_loop_is_told_as_text_an_earlier_one_is_calls_again() -> No
     assert fold.tokens == sum(fold.counter.message(message).value for message in assemble(fold).messages)
 
 
+def test_where_nothing_else_may_leave_thinking_is_left_out_only_if_that_is_enough() -> None:
+    script = Script("anthropic").user(words(200)).assistant("", Call("a"), thinking=words(40)).results(("a", "x"))
+    fold = fold_of(script, small(history_tokens=180, step_digest_tokens=0))
+    assert (fold.frame.number, fold.over_high()) == (0, True)
+    script.assistant("", Call("b"), thinking=words(40)).results(("b", "x"))
+    grow(fold, script.messages()[3:])
+    assert fold.frame.number == 0
+    enough = fold_of(script, small(history_tokens=230, step_digest_tokens=0))
+    assert (enough.frame.reason, enough.frame.fits) == ("high mark", True)
+
+
 def test_a_slide_that_changes_nothing_is_none() -> None:
     fold = fold_of([*turns_of(10, 10), user("x")], small())
     assert fold.slide("compact") is None

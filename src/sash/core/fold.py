@@ -276,6 +276,8 @@ class Fold(InWindow):
         planned = self.plan(reason, low=low)
         if planned is None or (reason in _CAN_WAIT and not self._worth_it(planned)):
             return None
+        if reason == "high mark" and self._in_vain(planned):
+            return None
         if low != EVERYTHING:
             # The window forced it, or somebody wants it so: the marks hold again.
             self.suspended = False
@@ -286,6 +288,16 @@ class Fold(InWindow):
         if planned.frame.freed < self.limits.worth:
             return False
         return self.before_slide is None or self.before_slide(planned)
+
+    def _in_vain(self, planned: Slide) -> bool:
+        """
+        Whether all that a slide does is to leave out thinking, and history is above its high mark all the same.
+
+        Where nothing else may leave, there is such a slide at every request, and each breaks the cache.
+        """
+        before, after = self.frame, planned.frame
+        same = before.shortened == after.shortened and before.digested == after.digested
+        return same and not planned.evicted and not after.fits
 
     def plan(self, reason: Reason, *, low: int | None = None) -> Slide | None:
         """What a slide would do, without doing it."""
