@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sash.core import terms
 from sash.core.fold import Fold
 from sash.core.message import Document, Message, Text, Thinking, ToolCall, ToolResult
 from sash.core.policy import Policy
 from sash.core.recall import (
+    BATCH,
     MOST_SEGMENTS,
     PASSAGE,
     TITLE,
@@ -20,6 +22,7 @@ from sash.core.recall import (
     Asked,
     Hit,
     Posting,
+    Ranked,
     Recalled,
     Remembered,
     asked_in,
@@ -80,6 +83,15 @@ def test_all_that_a_model_reads_is_found_and_who_said_it() -> None:
         "",
         "",
     )
+
+
+def test_what_is_remembered_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "Walking to src/core_terms.py and 東京タワー, always walking"
+    at_first = terms_of(told)
+    monkeypatch.setattr(terms, "_MOST", 2)
+    terms._TERMS.clear()
+    assert terms_of(told) == terms_of(told) == at_first
+    assert len(terms._TERMS) <= 2
 
 
 def test_an_input_asks_about_its_words_and_its_names() -> None:
@@ -259,6 +271,49 @@ def test_what_is_recalled_stays_the_same_as_long_as_its_turn_lasts_and_never_dep
         asked_late.add(message, size_of(message, CHARS4))
     assert asked_late.frame.at > len(said)
     assert asked_late.recalled() == asked_at_once.recalled() == block
+
+
+class Watched(Archive, frozen=True, kw_only=True):
+    """Tells what it was asked for."""
+
+    asked: list[tuple[str, ...]]
+
+    def with_messages(self, left: Sequence[Remembered]) -> Watched:
+        return Watched(super().with_messages(left).segments, asked=self.asked)
+
+    def postings(self, terms: Iterable[str]) -> Iterable[Posting]:
+        wanted = tuple(terms)
+        self.asked.append(wanted)
+        return super().postings(wanted)
+
+
+def test_nothing_is_looked_for_until_somebody_asks_and_then_once_for_all_folds_that_go_on() -> None:
+    asked: list[tuple[str, ...]] = []
+    fold = Fold(POLICY, limits(POLICY), CHARS4)
+    fold.memory = Watched(asked=asked)
+    steps = [one for n in range(9) for one in (assistant("", Call(str(n))), result(str(n), "la " * 40))]
+    for message in (*LONG_AGO, *chatter(8), user("and now?"), *steps, assistant("done"), user("how is my dog called?")):
+        fold.add(message, size_of(message, CHARS4))
+    twin = fold.copy()
+    assert not asked
+    block = fold.recalled()
+    assert twin.recalled() is block
+    assert [terms for terms in asked if "dog" in terms] == asked[:1] == asked
+
+
+def test_what_has_no_room_is_not_looked_for_to_the_end() -> None:
+    kept = archive(user("a pear"), *(user(f"apple {'pie ' * 100}{n}") for n in range(1_000)))
+    looked: list[int] = []
+
+    def remember(ranked: Sequence[Ranked]) -> dict[int, Remembered]:
+        looked.extend(one.number for one in ranked)
+        return kept.remember(ranked)
+
+    asked = asked_in(user("apple or pear?"))
+    ranked = rank(asked, kept.postings(asked.all_terms), total=1_001)
+    block = recalled(asked, ranked, remember, Room(100, len), at=2_000)
+    assert "a pear" in block.text
+    assert len(looked) <= 3 * BATCH
 
 
 def test_a_restart_recalls_the_same() -> None:

@@ -207,8 +207,10 @@ def recalled(asked: Asked, ranked: Sequence[Ranked], remember: Remember, room: R
     tagged: set[int] = set()
     shown: set[int] = set()
     terms = frozenset(asked.terms)
+    fitted = 0
+    """The batch in which something had room the last time: where nothing has, what follows hardly bears on it more."""
     for first in range(0, len(ranked), BATCH):
-        if left < ENOUGH:
+        if left < ENOUGH or first - fitted > BATCH:
             break
         batch = ranked[first : first + BATCH]
         found = remember(batch)
@@ -223,6 +225,7 @@ def recalled(asked: Asked, ranked: Sequence[Ranked], remember: Remember, room: R
                 tagged.add(said.turn)
                 shown.add(said.position)
                 chosen.append((one, said, line))
+                fitted = first
     while chosen and not room.fits(text := _block(chosen)):
         # Counted as a whole it can be a little more than its lines: what was found last goes.
         chosen.pop()
@@ -291,11 +294,16 @@ def _passage(text: str, terms: frozenset[str]) -> str:
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """Messages that left together, and their postings."""
+    """Messages that left together, by their numbers."""
 
     messages: dict[int, Remembered]
-    postings: dict[str, list[tuple[int, int, int]]]
-    """Position, number and count, by term."""
+    terms: dict[int, dict[str, int]]
+    """
+    How often each term stands in each of them.
+
+    Not turned round into postings: that takes several times as long as looking a few terms up in all of them, and
+    most of a log that is folded at once is asked about once.
+    """
 
 
 class Archive(msgspec.Struct, frozen=True):
@@ -318,11 +326,11 @@ class Archive(msgspec.Struct, frozen=True):
 
     def postings(self, terms: Iterable[str]) -> Iterable[Posting]:
         """Where the terms stand."""
-        wanted = tuple(terms)
+        wanted = frozenset(terms)
         for segment in self.segments:
-            for term in wanted:
-                for position, number, count in segment.postings.get(term, ()):
-                    yield Posting(term, position, number, count)
+            for number, counts in segment.terms.items():
+                for term in wanted & counts.keys():
+                    yield Posting(term, segment.messages[number].position, number, counts[term])
 
     def remember(self, ranked: Sequence[Ranked]) -> dict[int, Remembered]:
         """The messages of these numbers that are in it."""
@@ -338,19 +346,14 @@ MOST_SEGMENTS = 32
 
 
 def segment_of(left: Sequence[Remembered]) -> Segment:
-    """Messages and their postings."""
-    postings: dict[str, list[tuple[int, int, int]]] = {}
-    for said in left:
-        for term, count in message_terms(said.message).items():
-            postings.setdefault(term, []).append((said.position, said.number, count))
-    return Segment({said.number: said for said in left}, postings)
+    """Messages and their terms."""
+    return Segment({said.number: said for said in left}, {said.number: message_terms(said.message) for said in left})
 
 
 def _joined(segments: Sequence[Segment]) -> Segment:
     messages: dict[int, Remembered] = {}
-    postings: dict[str, list[tuple[int, int, int]]] = {}
+    terms: dict[int, dict[str, int]] = {}
     for segment in segments:
         messages |= segment.messages
-        for term, places in segment.postings.items():
-            postings.setdefault(term, []).extend(places)
-    return Segment(messages, postings)
+        terms |= segment.terms
+    return Segment(messages, terms)

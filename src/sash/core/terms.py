@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.redacted import TOMBSTONES
@@ -40,18 +39,44 @@ STOP = frozenset(
 def terms_of(text: str) -> list[str]:
     """The terms of a text, as often as they stand in it."""
     low = text[:REACH].lower().replace("'s ", " ").replace("\u2019s ", " ")
-    found: list[str] = []
-    for word in _word.findall(low):
+    return " ".join(map(_TERMS.__getitem__, low.encode("utf-8", "surrogatepass").translate(_PARTED).split())).split()
+
+
+# A text is cut into pieces in which words and compounds stand whole, at the speed of the machine.
+_PARTED = bytes(code if code >= 128 or chr(code).isalnum() or chr(code) in "_./-" else ord(" ") for code in range(256))
+
+
+class _Terms(dict[bytes, str]):
+    """
+    The terms of pieces seen lately, parted by spaces.
+
+    Bounded, and only pure results, so it may be emptied at any time.
+    """
+
+    def __missing__(self, piece: bytes) -> str:
+        terms = " ".join(_terms_in(piece.decode("utf-8", "surrogatepass")))
+        if len(piece) <= LONGEST:
+            if len(self) >= _MOST:
+                self.clear()
+            self[piece] = terms
+        return terms
+
+
+_MOST = 1 << 15
+_TERMS = _Terms()
+
+
+def _terms_in(piece: str) -> Iterator[str]:
+    for word in _word.findall(piece):
         if word in STOP:
             continue
         if word.isascii():
-            found.append(stem(word))
+            yield stem(word)
         elif _run.fullmatch(word):
-            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+            yield from (word[place : place + 2] for place in range(max(1, len(word) - 1)))
         else:
-            found.append(word[:LONGEST])
-    found += [whole[:LONGEST] for whole in _compound.findall(low)]
-    return found
+            yield word[:LONGEST]
+    yield from (whole[:LONGEST] for whole in _compound.findall(piece))
 
 
 def message_terms(message: Message) -> dict[str, int]:
@@ -93,7 +118,6 @@ _DOUBLING = ("ing", "ed")
 _SHORTEST_STEM = 3
 
 
-@lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """A word without its endings."""
     if len(word) > LONGEST:
