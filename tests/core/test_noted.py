@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sash.core.message import Document, Message, Text, Thinking, ToolCall, ToolResult
 from sash.core.noted import HEAD, HEARING, LINE, OF_A_RESULT, TAIL, Hearing, Known, Names, Noting, Voice, called, clip
+from sash.core.shorter import shorten_text
 from tests.builders import Call, assistant, result, user
 
 
@@ -66,6 +67,13 @@ def test_a_name_has_the_line_it_stands_in_by_itself_where_there_is_one() -> None
     assert noted["models.py"] == "models.py: opens the port"
     assert noted["port_2"] == "my_port_2 and port_2"
     assert lines(tool("see ./src/a.py"))["src/a.py"] == "see ./src/a.py"
+
+
+def test_the_handle_of_what_was_left_out_is_no_name() -> None:
+    whole = many(1, 2_000)
+    short = shorten_text(whole, "16.0")
+    assert "'16.0'" in short
+    assert not lines(tool(short)).keys() - lines(tool(whole)).keys()
 
 
 def test_what_a_model_writes_to_a_file_is_noted_as_it_stands_there() -> None:

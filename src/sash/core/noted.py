@@ -18,6 +18,7 @@ import msgspec
 
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.names import names_in
+from sash.core.shorter import unmarked
 from sash.core.work import works_of
 
 Voice = Literal["given", "said", "called", "asked"]
@@ -277,7 +278,7 @@ class Noting:
         source = called(call) if call is not None else A_TOOL
         for part in result.content:
             if type(part) is Text:
-                text = _ends(part.text)
+                text = _ends(unmarked(part.text))
                 named, known = names_in(text), table.now.names
                 new = [name for name in named if name not in known]
                 if len(new) > OF_A_RESULT:

@@ -103,6 +103,13 @@ def _is_marked(text: str, handle: str) -> bool:
 _OURS = by_sash("")[:-1]
 
 
+def unmarked(text: str) -> str:
+    """The text without the marks of what was left out of it: handles are no names of anybody's."""
+    if _OURS not in text:
+        return text
+    return "\n".join([line for line in text.split("\n") if not line.startswith(_OURS)])
+
+
 def _whole_lines(text: str, *, end: bool) -> str:
     """The piece without the line that was cut, unless that costs more than a quarter of it."""
     if end:
