@@ -50,7 +50,8 @@ def calls(messages: tuple[Message, ...]) -> list[tuple[str, str, Any]]:
 def _arguments(call: ToolCall) -> Any:
     """What is asked for; other wires put text that is no object into one."""
     try:
-        meant = json.loads(call.arguments)
+        # What a custom tool is given is text, also where it reads like JSON.
+        meant = (call.arguments or {}) if call.custom else json.loads(call.arguments)
     except ValueError:
         meant = call.arguments or {}
     if isinstance(meant, dict) and meant.keys() in ({"INVALID_JSON"}, {"input"}):
