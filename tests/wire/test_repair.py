@@ -318,6 +318,13 @@ def test_a_call_that_sash_cannot_answer_is_left_out_when_nobody_did() -> None:
     assert b"function_call" not in write_fields(chat.messages, (), "openai-chat")["messages"]
 
 
+def test_of_two_calls_with_one_id_that_sash_cannot_rename_the_answered_one_stays() -> None:
+    odd = {"id": "b", "type": "odd", "odd": {}}
+    asked = {"role": "assistant", "content": "yes", "tool_calls": [odd, odd]}
+    sent, made = repaired(USER, asked, result("b"))
+    assert (sent, made) == (["u hi", "a yes b()", "t =b"], ["unanswered-call"])
+
+
 def test_repairs_name_the_message_that_was_given() -> None:
     blocks = [{"type": "tool_use", "id": name, "name": "f", "input": {}} for name in "ab"]
     history = [

@@ -279,10 +279,10 @@ class Mending:
 
     def _leave_out(self, call: _Open) -> None:
         message = self.sent[call.place]
-        if message is None:
-            # Its twin of the same id took it along.
-            return
-        blocks = tuple(b for b in message.blocks if not (type(b) is Opaque and b.opens == call.given))
+        assert message is not None
+        # Of twins with one id the first was answered first.
+        place = max(p for p, b in enumerate(message.blocks) if type(b) is Opaque and b.opens == call.given)
+        blocks = message.blocks[:place] + message.blocks[place + 1 :]
         self.sent[call.place] = message.edit(blocks) if blocks else None
         after = next((said for said in self.sent[call.place + 1 :] if said is not None), None)
         if not blocks and self.rules.thinking_leads and after is not None and after.role != "assistant":
