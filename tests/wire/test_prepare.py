@@ -1,12 +1,14 @@
 """A request that is prepared while it grows is the request that is prepared at once."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
 from sash.core.message import Message, Text, Thinking, ToolCall, ToolResult
+from sash.core.turn import Grouping
 from sash.errors import InvalidRequest
 from sash.wire import WIRES, Preparing, Sent, prepare, read, wire_named
 from sash.wire.check import Checking
@@ -41,6 +43,22 @@ def test_growing_gives_what_preparing_the_whole_gives_at_every_length(wire: str,
         if drawn.draw(st.booleans()):
             assert outcome_of(preparing) == at_once(history[:length], wire)
     assert outcome_of(preparing) == at_once(history, wire)
+
+
+@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire != "flat"])
+@settings(max_examples=40)
+@given(drawn=st.data())
+def test_what_was_sent_at_a_request_point_is_never_changed_on_any_wire(wire: str, drawn: st.DataObject) -> None:
+    spoken = drawn.draw(st.sampled_from(sorted({"openai-chat", "anthropic", "openai-responses"})))
+    history = read(drawn.draw(broken_messages(spoken)), spoken).messages
+    grouping = Grouping()
+    points = [length for length, message in enumerate(history, start=1) if grouping.add(message).request_point]
+    whole = at_once(history, wire)
+    for length in points:
+        part = at_once(history[:length], wire)
+        if isinstance(part, Sent):
+            assert isinstance(whole, Sent)
+            assert whole.messages[: len(part.messages)] == part.messages
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -87,6 +105,48 @@ def test_places_tell_what_each_message_was_made_of() -> None:
     preparing.take(history)
     assert [message.role for message in preparing.messages] == ["user", "assistant", "tool", "user"]
     assert preparing.places == [0, 1, 3, 4]
+
+
+def chat_call(*names: str) -> dict[str, Any]:
+    calls = [{"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}} for name in names]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def chat_result(name: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": name, "content": "r"}
+
+
+ASKED: dict[str, Any] = {"role": "user", "content": "go"}
+
+
+def sent_at(sizes: tuple[int, int], history: list[dict[str, Any]], wire: str) -> tuple[list[Message], list[Message]]:
+    """What is sent of a chat on another wire, at two of its lengths."""
+    messages = read(history, "openai-chat").messages
+    before, after = (list(prepare(messages[:size], wire).messages) for size in sizes)
+    return before, after
+
+
+def test_a_result_that_comes_after_the_last_of_its_step_stands_in_a_message_of_its_own() -> None:
+    history = [ASKED, chat_call("a", "b"), chat_result("x"), chat_result("b"), chat_result("a"), chat_result("a")]
+    before, after = sent_at((5, 6), history, "anthropic")
+    assert after[:-1] == before
+    assert [block.call_id for block in before[2].blocks if type(block) is ToolResult] == ["b", "a"]
+
+
+def test_a_late_result_replaces_no_stub_where_what_the_assistant_said_has_no_place() -> None:
+    nothing = {"role": "assistant", "content": ""}
+    history = [ASKED, chat_call("a"), ASKED, nothing, ASKED, chat_result("a"), ASKED]
+    before, after = sent_at((5, 7), history, "openai-responses")
+    assert after[: len(before)] == before
+
+
+def test_what_came_after_a_step_that_has_no_place_is_no_part_of_what_was_said_before_it() -> None:
+    old: dict[str, Any] = {"role": "assistant", "content": None, "function_call": {"name": "old", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "yes"}
+    history = [ASKED, said, old, {"role": "function", "name": "old", "content": "r"}, said]
+    before, after = sent_at((4, 5), history, "anthropic")
+    assert after[: len(before)] == before
+    assert [message.text for message in after] == ["go", "yes", "yes"]
 
 
 def test_reasoning_is_dropped_when_the_call_it_led_to_is_left_out() -> None:

@@ -183,9 +183,15 @@ class Preparing:
             Repair(what="left-out", message=position, why=f"{kind!r} of {message.wire!r} has no place on {name!r}")
             for kind in shaped.lost
         ]
+        if self._run is not None and (self._run.role == "assistant") != (message.role == "assistant"):
+            self._flush()
+        if not shaped.messages and self._run is None:
+            self.mending.take_nothing(position, message.role)
         for part in shaped.messages:
             if self._run is not None and _one_run(self._run, part, self.wire):
                 self._run = Message(role=part.role, blocks=self._run.blocks + part.blocks)
+                if self._is_answered(self._run):
+                    self._flush()
                 continue
             if self._run is not None:
                 self._flush()
@@ -194,8 +200,18 @@ class Preparing:
                 part = Message(role="user", blocks=words)  # noqa: PLW2901  (the same part, told as what it is)
             self._spoken = self._spoken or part.role != "system"
             self._run, self._run_at = part, position
-            if not _may_go_on(part, self.wire):
+            if not _may_go_on(part, self.wire) or self._is_answered(part):
                 self._flush()
+
+    def _is_answered(self, run: Message) -> bool:
+        """Whether every call has its result with these: a request may follow, and what was sent stays as it was."""
+        if run.role == "assistant":
+            return False
+        waiting = [call.given for call in self.mending.open]
+        for call in run.closed():
+            if call in waiting:
+                waiting.remove(call)
+        return not waiting
 
     def _flush(self) -> None:
         assert self._run is not None

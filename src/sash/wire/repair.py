@@ -15,7 +15,7 @@ from itertools import islice
 
 import msgspec
 
-from sash.core.message import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, by_sash, stands_beside
+from sash.core.message import Block, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, by_sash, stands_beside
 from sash.wire.conversation import Repair
 from sash.wire.rules import Rules
 
@@ -149,6 +149,14 @@ class Mending:
                 self.held.append((position, message))
             else:
                 self._send(message)
+
+    def take_nothing(self, position: int, role: Role) -> None:
+        """Somebody said something that this wire has no place for: what it says of the steps counts all the same."""
+        if role == "assistant" and self.open and not self.after_assistant:
+            # The model was asked again: a result that has not come by now will not count any more.
+            self.position = position
+            self._close_step()
+        self.after_assistant = role == "assistant"
 
     def settled(self) -> int:
         """How many of what is sent stand for good, whatever comes next."""
