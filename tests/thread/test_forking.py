@@ -160,6 +160,31 @@ def test_a_redaction_renumbers_no_turn_of_a_fork(store: Store, tenant: str) -> N
         assert one.verify().problems == ()
 
 
+def test_a_fork_from_before_a_redaction_of_calls_alone_can_be_verified() -> None:
+    thread = opened()
+    talk(thread, 3)
+    say(thread, Script().user("do it").assistant("", Call("a", f'{{"text": "{words(120)}"}}')).results(("a", "done")))
+    asked = thread.seq - 1
+    talk(thread, 12)
+    here = thread.seq
+    thread.redact(asked)
+    fork = thread.fork("other", at=here)
+    talk(fork, 6)
+    assert fork.verify().problems == ()
+    assert fork.fork("early", at=here - 4).verify().problems == ()
+
+
+def test_a_fork_from_before_a_message_was_redacted_once_more_can_be_verified() -> None:
+    thread = opened()
+    talk(thread, 12)
+    thread.redact(1)
+    thread.edit_summary("what was said")
+    talk(thread, 12)
+    here = thread.seq
+    thread.redact(1)
+    assert thread.fork("other", at=here).verify().problems == ()
+
+
 def test_mistakes_are_refused() -> None:
     thread = opened()
     thread.append({"role": "user", "content": words(3)})

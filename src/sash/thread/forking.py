@@ -6,6 +6,7 @@ import msgspec
 
 from sash.errors import NotFound
 from sash.store import Entry, FrameRow, Share, ThreadRow
+from sash.thread.acts import Redacted, act_of
 from sash.thread.log import Segment
 from sash.thread.origin import Origin
 from sash.thread.saved import written, written_digest
@@ -27,7 +28,9 @@ def forked(tail: Tail, origin: Origin, name: str, *, at: int) -> ThreadRow:
     replay, _ = tail.folded(until=at)
     begins = next((frame.number for _, frame in log.frames_back(until=at)), 0)
     replay.window.fold.number_from(begins)
-    made = msgspec.json.encode(Origin(setup=origin.setup, segments=segments))
+    later = log.events(since=at, until=tail.seq, kinds={"redact"})
+    redacted = at if any(act_of(event, Redacted).seq <= at for event in later) else min(at, origin.redacted)
+    made = msgspec.json.encode(Origin(setup=origin.setup, segments=segments, redacted=redacted))
     shares = [Share(segment.thread, segment.until or 0) for segment in segments]
     row = store.create(log.tenant, name, made, shares=shares)
     frame = replay.window.frame

@@ -16,6 +16,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Its JSON: it is needed only where the log is folded from its first event on."""
     segments: tuple[Segment, ...] = ()
     """The stretches of other threads that its log begins with."""
+    redacted: int = 0
+    """Of what it begins with, something up to this event was redacted after that event; 0: nothing was."""
 
     @classmethod
     def of(cls, setup: Setup) -> Origin:

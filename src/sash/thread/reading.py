@@ -174,4 +174,4 @@ class Reading:
     def verify(self) -> Verification:
         """Folds the log again, from its first event on, and compares all that was derived from it."""
         with self._lock:
-            return verified(self._tail)
+            return verified(self._tail, redacted=self._origin.redacted)

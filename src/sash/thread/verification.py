@@ -6,8 +6,6 @@ import msgspec
 
 from sash.core.event import Event
 from sash.core.frame import Frame
-from sash.core.redacted import TOMBSTONES
-from sash.thread.acts import Redacted, act_of
 from sash.thread.edits import EDITS, edits_of
 from sash.thread.replay import Replay
 from sash.thread.tail import Tail
@@ -32,14 +30,19 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def verified(tail: Tail) -> Verification:
-    """Folds a log from its first event on and compares turns, frames and the state that is in use."""
+def verified(tail: Tail, *, redacted: int = 0) -> Verification:
+    """
+    Folds a log from its first event on and compares turns, frames and the state that is in use.
+
+    Up to the event `redacted`, and up to the newest redaction of its own, the words that frames were made from are gone.
+    """
     current, last = tail.current(), tail.seq
     recorded: dict[int, list[Frame]] = {}
     for after, made in tail.log.frames(since=1):
         recorded.setdefault(after, []).append(made)
     starts = {segment.after for segment in tail.log.segments[1:]}
-    redacted = _redacted(tail, max(starts, default=0))
+    since = max((event.seq for event in tail.log.events(until=last, kinds={"redact"})), default=0)
+    since = max(since, redacted + 1)
     vetoes = edits_of(tail.log.events(until=last, kinds={"veto"}))
     problems: list[str] = []
     compared = skipped = events = 0
@@ -52,7 +55,7 @@ def verified(tail: Tail) -> Verification:
             # As a fork goes on: numbers are never given again, also where folding again makes fewer frames.
             made_before = [made.number for after, frames in recorded.items() if after <= event.seq for made in frames]
             replay.window.fold.number_from(max(made_before, default=0))
-        if event.seq < redacted:
+        if event.seq < since:
             skipped += len(was)
             continue
         compared += len(was)
@@ -65,20 +68,6 @@ def verified(tail: Tail) -> Verification:
     if replay.checkpoint() != current.checkpoint():
         problems.append("the state in use is not the one that the log gives")
     return Verification(events=events, frames=compared, unverifiable=skipped, problems=tuple(problems[:_MOST]))
-
-
-def _redacted(tail: Tail, forked: int) -> int:
-    """The first event of which the frames can be compared: the words that those before it were made from are gone."""
-    acts = [(event.seq, act_of(event, Redacted).seq) for event in tail.log.events(until=tail.seq, kinds={"redact"})]
-    told = {seq for _, seq in acts}
-    shared = tail.log.events(until=forked, kinds={"message"})
-    # Where it was forked from, something may have been redacted after the place at which it was.
-    untold = any(event.seq not in told and _is_tombstone(event) for event in shared)
-    return max([seq for seq, _ in acts] + [forked + 1] * untold, default=0)
-
-
-def _is_tombstone(event: Event) -> bool:
-    return any(words.encode() in event.body for words in TOMBSTONES)
 
 
 def _next(tail: Tail, replay: Replay, event: Event, vetoed: frozenset[int]) -> tuple[Frame | None, Replay]:
