@@ -465,6 +465,8 @@ def test_pressure_speaks_to_people_issues_and_programs(session: Path, tmp_path: 
     whole = here("pressure", session, *tight, "--whole", home=tmp_path)
     assert "over the window" in whole.out
     assert "Context is more than full" in whole.words
+    # What left may not help: nobody promises that it will.
+    assert "a request is refused where that is not enough" in whole.words
 
 
 def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from sash.cli.progress import Progress
 from sash.cli.written import heading_for
+from sash.core.budget import LARGEST
 from sash.core.explanation import Explanation
 from sash.core.message import Message
 from sash.core.request import assemble
@@ -190,13 +191,18 @@ def tell_file(name: str, given: str | IO[bytes] | Source, settings: Settings, re
     return Telling(name=name, setup=setup, entries=chain(ahead, entries), transcript=transcript)
 
 
-def fold(telling: Telling, keep: Keep | None = None) -> Folded:
-    """Goes through to the end; of the messages only what the window holds, and what is to be kept, stays."""
-    folded = Folded(name=telling.name, window=Window(telling.setup), transcript=telling.transcript)
+def fold(telling: Telling, keep: Keep | None = None, *, whole: bool = False) -> Folded:
+    """
+    Goes through to the end; of the messages only what the window holds, and what is to be kept, stays.
+
+    Of a `whole` session nothing leaves the window and nothing is shortened, however full it is.
+    """
+    setup = _for_all_of_it(telling.setup) if whole else telling.setup
+    folded = Folded(name=telling.name, window=Window(setup), transcript=telling.transcript)
     with Progress(f"reading {telling.name}") as progress:
         for told in placed(telling.entries):
             entry = told.entry
-            folded.window.add(entry.message, entry.at)
+            folded.window.add(entry.message, entry.at, held=whole)
             if entry.at is not None:
                 folded.moments[told.position] = entry.at
                 folded.times.setdefault(told.turn, entry.at)
@@ -208,6 +214,12 @@ def fold(telling: Telling, keep: Keep | None = None) -> Folded:
                 folded.kept.append(told)
             progress.at(told.position)
     return folded
+
+
+def _for_all_of_it(setup: Setup) -> Setup:
+    """A setup under which nothing is shortened as it comes in, and a flat prompt has room for every turn."""
+    policy = msgspec.structs.replace(setup.policy, record_over_tokens=0, recent_turns=0, max_chars=LARGEST)
+    return msgspec.structs.replace(setup, policy=policy)
 
 
 def placed(entries: Iterable[Entry]) -> Iterator[Told]:

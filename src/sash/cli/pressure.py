@@ -10,9 +10,8 @@ from sash.cli.answer import answer
 from sash.cli.options import STORED, WINDOW, from_settings, reports, settings_of
 from sash.cli.screen import Screen, screen
 from sash.cli.statusline import STYLES
-from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
+from sash.cli.subject import Wanted, opened, reading_options, subject_argument, take_reading
 from sash.core.pressure import Pressure, pressure_of
-from sash.core.tokens import TokenCount, total
 
 MARKS = ("show_above", "notice_above", "warn_above")
 
@@ -33,10 +32,9 @@ def pressure(subject: str, markdown: bool, whole: bool, as_json: bool, **given: 
     where a summarizer is set.
     """
     settings = settings_of(given, *WINDOW, *MARKS, *STORED)
-    with opened(subject, settings, take_reading(given)) as it:
+    with opened(subject, settings, take_reading(given), Wanted(whole=whole)) as it:
         context = it.context()
-        used = context.used + _left(it) if whole else context.used
-        told = pressure_of(used, context.window, settings.marks())
+        told = pressure_of(context.used, context.window, settings.marks())
     if as_json:
         answer(told)
         return
@@ -58,8 +56,3 @@ def print_pressure(out: Screen, told: Pressure) -> None:
     if len(line) > out.width:
         line = out.drawn(f"{told.percent} % · {told.sizes}")
     out.paragraph(line, STYLES[told.level])
-
-
-def _left(it: Subject) -> TokenCount:
-    """What left the window, and what is shown only in part."""
-    return total(turn.whole if turn.state == "evicted" else turn.whole - turn.tokens for turn in it.explain().turns)

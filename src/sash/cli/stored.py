@@ -27,7 +27,7 @@ from sash.thread import Thread, thread_of
 from sash.thread.edits import edits_of
 from sash.thread.log import message_of
 from sash.transcripts import Damage, Entry, Heading, Usage
-from sash.window import Context, Prepared, Setup
+from sash.window import Context, Prepared, Setup, Window
 
 LEAST_PREFIX = 4
 """Characters of a name that may stand for all of it, where no other thread's begins so."""
@@ -226,6 +226,15 @@ def tell_thread(thread: Thread, settings: Settings) -> Telling:
     model = settings.text("model") if settings.where("model").startswith("--") else setup.model
     changed = msgspec.structs.replace(setup, model=model, policy=settings.asked_of(setup.policy))
     return Telling(name=thread.name, setup=changed, entries=entries_in(thread))
+
+
+def told_apart(thread: Thread, window: Window) -> None:
+    """What a thread knows beside what was said in it: what it was told to remember, and what its provider reported."""
+    for fact in thread.facts():
+        if fact.origin != "found":
+            window.fold.remember(fact)
+    known = thread.window.fold
+    window.fold.factor, window.fold.beyond = known.factor, known.beyond
 
 
 def entries_in(thread: Thread) -> Iterator[Entry]:

@@ -183,6 +183,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """The messages of this turn are kept."""
     everything: bool = False
     """All messages are kept."""
+    whole: bool = False
+    """The window is as if nothing had left it."""
     begins: Callable[[str, str], None] | None = None
     """Is told the name and the title of a session that can be read, before all of it is."""
 
@@ -209,15 +211,21 @@ def opened(name: str | None, settings: Settings, reading: Reading, wanted: Wante
         telling = tell_file(place.name, place.given(), settings, place.reading(reading))
         if wanted.begins is not None:
             wanted.begins(telling.name, telling.transcript.title if telling.transcript is not None else "")
-        yield fold(telling, wanted.keep())
+        yield fold(telling, wanted.keep(), whole=wanted.whole)
         return
-    from sash.cli.stored import Stored, stored_thread, tell_thread
+    from sash.cli.stored import Stored, stored_thread, tell_thread, told_apart
 
     assert name is not None
     with stored_thread(name.removeprefix(THREAD), settings) as thread:
         if wanted.begins is not None:
             wanted.begins(thread.name, Stored(thread).title)
-        yield fold(tell_thread(thread, settings), wanted.keep()) if settings.asked() else Stored(thread)
+        if not (wanted.whole or settings.asked()):
+            yield Stored(thread)
+            return
+        folded = fold(tell_thread(thread, settings), wanted.keep(), whole=wanted.whole)
+        if not settings.asked():
+            told_apart(thread, folded.window)
+        yield folded
 
 
 @contextmanager

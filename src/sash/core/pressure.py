@@ -17,10 +17,15 @@ CELLS = 20
 NOTICE = "Older conversation turns leave the window as it fills."
 SUMMARIZING = "Older conversation turns are being summarized to preserve context quality."
 """Seed 001's notice, where a model does that."""
-_REMEDY = "Consider starting a new issue for fresh context, or I'll start compressing older conversation turns."
-WARNING = f"Context is nearly full. {_REMEDY}"
-FULL = f"Context is more than full. {_REMEDY}"
-"""In the place of seed 001's warning, where that would say too little."""
+WARNING = (
+    "Context is nearly full. "
+    "Consider starting a new issue for fresh context, or I'll start compressing older conversation turns."
+)
+FULL = (
+    "Context is more than full. Older conversation turns leave the window, and a request is refused where that is not "
+    "enough: consider starting a new issue for fresh context."
+)
+"""In the place of seed 001's warning, where that would promise too much."""
 OVER = "over the window"
 
 
