@@ -37,6 +37,32 @@ def test_a_model_with_short_answers_needs_a_smaller_reserve() -> None:
     assert limits_of(Policy(), window=200_000, max_output=64_000).reserve == 20_000
 
 
+def test_what_a_model_does_not_read_of_its_window_is_left_free() -> None:
+    limits = limits_of(Policy(), window=400_000, max_output=128_000, max_input=272_000)
+    assert (limits.reserve, limits.reserve_by, limits.room) == (128_000, "max_input", 272_000)
+    assert limits_of(Policy(reserve_tokens=150_000), window=400_000, max_input=272_000).reserve == 150_000
+    # Whoever states a window states what the model reads.
+    assert limits_of(Policy(window=400_000), window=400_000, max_input=272_000).reserve_by == "reserve_tokens"
+    assert limits_of(Policy(), window=400_000, max_input=272_000, told=300_000).reserve_by == "reserve_tokens"
+
+
+def test_an_answer_is_left_its_own_room_and_moves_the_marks_in_steps() -> None:
+    asked = [limits_of(Policy(history_tokens=0), window=400_000, answer=answer) for answer in (200_000, 200_001)]
+    assert [(limits.reserve, limits.reserve_by) for limits in asked] == [
+        (200_000, "max_tokens"),
+        (200_001, "max_tokens"),
+    ]
+    assert [limits.room for limits in asked] == [200_000, 199_999]
+    assert asked[0].high == asked[1].high < 200_000 - asked[0].fixed
+    assert limits_of(Policy(), window=400_000, answer=10**7).room == 0
+
+
+def test_what_a_provider_told_is_the_window_where_it_is_less() -> None:
+    assert limits_of(Policy(), told=50_000).window == 50_000
+    assert limits_of(Policy(), window=128_000, told=50_000).window == 50_000
+    assert limits_of(Policy(window=8_000), told=50_000).window == 8_000
+
+
 def test_one_tool_more_does_not_move_the_marks_within_the_allowance() -> None:
     assert limits_of(Policy(), window=128_000, fixed=15_000) == limits_of(Policy(), window=128_000, fixed=0)
 

@@ -138,6 +138,13 @@ def test_every_turn_is_explained() -> None:
     assert len(explained.turns) == 21
 
 
+def test_the_answer_asked_for_is_left_free_to_the_token() -> None:
+    fitted = fit(chat(3).said, policy=COUNTED, max_tokens=50_000)
+    assert fitted.report.ledger.row("reserve").given == 50_000
+    said = Script().user(words(77_000)).said
+    assert fit(said, policy=COUNTED, max_tokens=50_000).tokens.value <= 78_000
+
+
 # Loops cannot happen: one answer, one explanation.
 
 

@@ -17,8 +17,7 @@ from sash.cli.screen import Screen, Style, screen
 from sash.cli.sliding import LISTED, what_is_not_sent, when_it_slides
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.cli.table import Cell, Column, print_table
-from sash.core.budget import REMEDIES, SourceName
-from sash.core.policy import Policy
+from sash.core.budget import SourceName
 from sash.core.tokens import TokenCount, short
 from sash.window import Context
 
@@ -162,9 +161,7 @@ def _print_sources(out: Screen, it: Subject, now: Context) -> None:
         share = f"{100 * tokens.value / now.window:.1f} %"
         name = "answer's reserve" if row.source == "reserve" else row.source
         sign = Cell("█" if out.color else letter, style)
-        rows.append(
-            [sign, Cell(name), Cell(tokens.full), Cell(share), Cell(_remedy(row.source, it.setup.policy), "dim")]
-        )
+        rows.append([sign, Cell(name), Cell(tokens.full), Cell(share), Cell(now.changes[row.source], "dim")])
     if around := now.around + priming.value:
         tokens, share = TokenCount(around, now.used.exact), f"{100 * around / now.window:.1f} %"
         sent = it.upcoming()
@@ -176,13 +173,6 @@ def _print_sources(out: Screen, it: Subject, now: Context) -> None:
          Cell(f"{100 * now.used.value / now.window:.1f} %", "bold"), Cell("")]
     )  # fmt: skip
     print_table(out, columns, rows)
-
-
-def _remedy(source: SourceName, policy: Policy) -> str:
-    """How a source can be given less, or more."""
-    if source != "history" or not policy.recent_turns or policy.history_tokens:
-        return REMEDIES[source]
-    return "set recent_turns, or max_chars" if policy.flat else "set recent_turns"
 
 
 def _print_parts(out: Screen, told: ShownContext) -> None:

@@ -33,21 +33,6 @@ SourceName = Literal[
 SOURCES: tuple[SourceName, ...] = get_args(SourceName)
 """In the order of a request."""
 
-REMEDIES: dict[SourceName, str] = {
-    "system": "shorten the system prompt",
-    "tools": "send fewer tools",
-    "skills": "set budget.skills",
-    "knowledge": "set budget.knowledge",
-    "cross-thread": "set budget.cross-thread",
-    "facts": "set facts_tokens",
-    "summary": "set summary_tokens and step_digest_tokens",
-    "history": "set history_tokens, or compact",
-    "recalled": "set recall_tokens",
-    "input": "ask with less",
-    "reserve": "set reserve_tokens",
-}
-"""How each can be given less, or more."""
-
 PRECEDENCE: tuple[SourceName, ...] = (
     "system",
     "tools",
@@ -228,6 +213,13 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
             used[source] = TokenCount(used[source].value - less, used[source].exact)
             over -= less
         return self.laid_out(used)
+
+    def reserving(self, tokens: int) -> Ledger:
+        """The same ledger, of which this much is really left free: it may have been settled with a step more."""
+        row = msgspec.structs.replace(
+            self.row("reserve"), given=tokens, asked=TokenCount(tokens), used=TokenCount(tokens)
+        )
+        return msgspec.structs.replace(self, rows=(*self.rows[:-1], row))
 
     def laid_out(self, used: Mapping[SourceName, TokenCount]) -> Ledger:
         """The same ledger with what the sources take in the request as it is sent; those left out take nothing."""

@@ -19,22 +19,15 @@ from sash.core.explanation import (
     ResultState,
 )
 from sash.core.fold import Fold
-from sash.core.frame import Frame, Reason, handle_of
+from sash.core.frame import Frame, handle_of
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Block, Message, ToolCall, ToolResult
 from sash.core.past import Evicted, Past
 from sash.core.priority import SEED, SIGNALS, scores_of, superseded
+from sash.core.remedy import more_history, more_room
 from sash.core.shown import in_short
 from sash.core.tokens import NO_TOKENS, TokenCount
 from sash.core.turn import group
-
-_RAISE: dict[Reason, str] = {
-    "window": "window",
-    "overflow": "window",
-    "bytes": "body_bytes",
-    "recent turns": "recent_turns",
-}
-"""The setting that would have kept more; of all other slides `history_tokens`."""
 
 
 def explain(fold: Fold, log: Sequence[Message] = (), *, past: Past | None = None, stored: bool = True) -> Explanation:
@@ -334,7 +327,14 @@ class _View:
             return ()
         if self.stored:
             return ("undo",) if number == self.fold.frame.number else ()
-        return (f"raise `{_RAISE.get(self.by_number[number].reason, 'history_tokens')}`",)
+        match self.by_number[number].reason:
+            case "bytes":
+                return ("raise `body_bytes`",)
+            case "recent turns":
+                return ("raise `recent_turns`",)
+            case "window":
+                return (more_room(self.fold.limits),)
+        return (more_history(self.fold.limits),)
 
 
 Kept = TypeVar("Kept", int, str)

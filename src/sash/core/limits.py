@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -10,16 +11,28 @@ from sash.core.budget import Allotment, Budget
 from sash.core.policy import Policy
 from sash.errors import InvalidPolicy
 
+WindowBy = Literal["window", "model", "told", "default"]
+ReserveBy = Literal["reserve_tokens", "max_input", "max_tokens"]
+HighBy = Literal["history_tokens", "budget", "trigger_share", "reserve", "fixed"]
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy for one model: every size a number."""
+    """A policy for one model: every size a number, and of those that hold others back, what they come from."""
 
     window: int
-    window_known: bool
+    window_by: WindowBy
+    """Who says so: the policy, what is known of the model, its provider, or nobody."""
     reserve: int
+    """What a request leaves free of the window: for the answer, or because the model does not read it."""
+    reserve_by: ReserveBy
+    """What asks for the most: the policy, a model that reads less than its window, or the answer asked for."""
+    hard: int
+    """Above it the window slides whatever the marks say: its room, where the answer asked for counts in steps."""
     fixed: int
     high: int
     """Above it the window slides."""
+    high_by: HighBy
+    """The field that would have to change before history could take more; of `reserve`, what that comes from."""
     low: int
     """A slide goes down to it."""
     soft: int
@@ -33,16 +46,22 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     step_digest: int
 
     @property
-    def hard(self) -> int:
+    def room(self) -> int:
         """The most that a request may take."""
         return self.window - self.reserve
 
+    @property
+    def window_known(self) -> bool:
+        """False when nobody knows the model's window and a default stands in."""
+        return self.window_by != "default"
 
-def limits_of(
+
+def limits_of(  # noqa: PLR0913 - each is one number, and each is known by somebody else
     policy: Policy,
     *,
     window: int | None = None,
     max_output: int | None = None,
+    max_input: int | None = None,
     fixed: int = 0,
     answer: int = 0,
     told: int = 0,
@@ -52,13 +71,11 @@ def limits_of(
 
     `fixed` is the real size of system prompt and tools, `answer` the largest answer that was
     asked for. Boundaries must not move when one tool more is sent or one token more asked
-    for, so within the allowance and the reserve neither counts, and above in steps of a tenth.
+    for, so within the allowance and the reserve neither counts, and above in steps of a tenth;
+    what a request may take in the end goes by the answer itself.
     What the provider has `told` that the model takes goes before what anybody else said, where it is less.
     """
-    known = policy.window or window
-    if told:
-        known = min(known or told, told)
-    size = known or policy.default_window
+    size, window_by = _window_of(policy, window, told)
     own = policy.budget.allot(size) if policy.budget is not None else {}
     reserve = policy.reserve_tokens
     if reserve is None:
@@ -71,15 +88,24 @@ def limits_of(
     allowance = policy.fixed_tokens
     if allowance is None:
         allowance = own["system"] + own["tools"] if own else min(16_000, size // 8)
-    if fixed > allowance:
+    grown = fixed > allowance
+    if grown:
         allowance = _stepped(fixed)
     triggers = _part(size - reserve, policy.trigger_share)
+    reserve_by: ReserveBy = "reserve_tokens"
+    if max_input is not None and window_by == "model" and size - max_input > reserve:
+        # Some models read less than their window holds.
+        reserve, reserve_by = size - max_input, "max_input"
+    hard = size - reserve
     if answer > reserve:
-        reserve = min(_stepped(answer), size)
-    room = max(0, min(triggers, size - reserve) - allowance)
-    high = min(policy.history_tokens, room) if policy.history_tokens else room
-    if policy.budget is not None:
-        high = policy.budget.history.within(high)
+        reserve, reserve_by = min(answer, size), "max_tokens"
+        hard = size - min(_stepped(answer), size)
+    room = max(0, min(triggers, hard) - allowance)
+    high, high_by = room, _room_by(reserved=triggers >= hard, crowded=grown and allowance > room)
+    if 0 < policy.history_tokens <= room:
+        high, high_by = policy.history_tokens, "history_tokens"
+    if policy.budget is not None and policy.budget.history.within(high) < high:
+        high, high_by = policy.budget.history.within(high), "budget"
 
     def at_most(given: int | None, default: int, share: float) -> int:
         # At least 1: a tiny window must not turn a rung off, which is what 0 says.
@@ -91,10 +117,13 @@ def limits_of(
         facts = at_most(policy.facts_tokens, own.get("facts") or 1_000, 1.0 if own.get("facts") else 0.1)
     return Limits(
         window=size,
-        window_known=known is not None,
+        window_by=window_by,
         reserve=reserve,
+        reserve_by=reserve_by,
+        hard=hard,
         fixed=allowance,
         high=high,
+        high_by=high_by,
         low=_part(high, policy.keep_share),
         soft=_part(high, policy.soft_share),
         shorten_over=at_most(policy.shorten_over_tokens, 2_000, 1 / 16),
@@ -108,15 +137,36 @@ def limits_of(
     )
 
 
+def _window_of(policy: Policy, window: int | None, told: int) -> tuple[int, WindowBy]:
+    size: int
+    by: WindowBy
+    if policy.window is not None:
+        size, by = policy.window, "window"
+    elif window is not None:
+        size, by = window, "model"
+    else:
+        size, by = policy.default_window, "default"
+    if told:
+        return (told if by == "default" else min(size, told)), "told"
+    return size, by
+
+
+def _room_by(*, reserved: bool, crowded: bool) -> HighBy:
+    """What holds back a history that has all the room there is for it."""
+    if crowded:
+        return "fixed"
+    return "reserve" if reserved else "trigger_share"
+
+
 def budget_of(policy: Policy, limits: Limits) -> Budget:
     """
     The budget that a ledger is settled with.
 
-    The policy's own, with the reserve that is in force; else the best known: what the
-    limits say, and of the rest, in seed 001's proportions, something for each source
-    from outside and for the input.
+    The policy's own, with the reserve that is in force, in steps where an answer was asked
+    for; else the best known: what the limits say, and of the rest, in seed 001's proportions,
+    something for each source from outside and for the input.
     """
-    reserve = Allotment(tokens=limits.reserve)
+    reserve = Allotment(tokens=limits.window - limits.hard)
     if policy.budget is not None:
         return msgspec.structs.replace(policy.budget, reserve=reserve)
     sizes = {

@@ -38,7 +38,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     models: tuple[ModelLimits, ...] = ()
     """Windows of single models, where the built-in table is wrong or silent."""
     reserve_tokens: int | None = None
-    """Left free for the answer; None: the model's largest answer, at most a tenth of the window."""
+    """
+    Left free for the answer; None: the model's largest answer, at most a tenth of the window.
+
+    Where a larger answer is asked for that is left free instead, and of a model that reads less than
+    its window all that it does not read.
+    """
     fixed_tokens: int | None = None
     """Allowance for system prompt and tools; None: 16,000, at most an eighth of the window."""
     history_tokens: int = DEFAULT_HISTORY

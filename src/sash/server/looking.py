@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sash.core.budget import REMEDIES
 from sash.core.calibration import Calibration, Report, observe
 from sash.core.explanation import Explanation
 from sash.core.frame import Frame
@@ -216,7 +215,7 @@ def _context(thread: Thread) -> ContextShape:
                 source=row.source,
                 tokens=row.used,
                 given=max(row.given, row.allotted),
-                change=REMEDIES[row.source],
+                change=known.changes[row.source],
             )
             for row in known.ledger.rows
             if row.used.value or row.given

@@ -80,7 +80,7 @@ _HELP: dict[str, tuple[Kind, str]] = {
     "window": ("number", "Tokens the model takes; left out: what is known of the model."),
     "default_window": ("number", "The window of a model that nobody knows; shown as a default."),
     "models": ("table", "Windows of single models, over what is built in: a window, or window, max_output, max_input."),
-    "reserve_tokens": ("number", "Left free for the answer."),
+    "reserve_tokens": ("number", "Left free for the answer; else its largest, at most a tenth of the window."),
     "fixed_tokens": ("number", "Allowance for system prompt and tools."),
     "history_tokens": ("number", "The most that history may take; 0: only the window limits it."),
     "trigger_share": ("share", "Of the window less its reserve: above it the window slides."),

@@ -79,7 +79,7 @@ def overflowed(replay: Replay, seq: int, refusal: Refusal) -> Draft:
     window = replay.window
     limits = window.fold.limits
     # A request that was to take more than this has given way by itself.
-    sent = min(window.context().used.value, limits.hard)
+    sent = min(window.context().used.value, limits.room)
     # A window learned from a refusal may have been a guess: where it was told, it is told again.
     known = limits.window_known and not window.setup.told_window
     lesson = lesson_of(refusal, sent=sent, window=limits.window, known=known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sash.core.budget import Ledger
+from sash.core.budget import Ledger, SourceName
 from sash.core.pressure import Pressure
 from sash.core.tokens import TokenCount
 
@@ -36,6 +36,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Messages in the window."""
     ledger: Ledger
     """Who got what of the window."""
+    changes: dict[SourceName, str]
+    """What gives each source less, or more."""
     around: int
     """What repairs, and what stands around words of sash's own, add to what the ledger's lines take."""
     unsent: int

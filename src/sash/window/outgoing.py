@@ -241,7 +241,8 @@ class Outgoing:
         fixed, sources = self._fixed(head, listed), asked_by((*stable, *volatile), self.counter)
         # History asks for its high mark: it grows until the next frame.
         asked = {**fixed, "history": TokenCount(head.limits.high), **sources}
-        return settle(budget_of(self.setup.policy, head.limits), asked, head.limits.window), {**fixed, **sources}
+        ledger = settle(budget_of(self.setup.policy, head.limits), asked, head.limits.window)
+        return ledger.reserving(head.limits.reserve), {**fixed, **sources}
 
     def _fixed(self, head: _Head, listed: TokenCount) -> dict[SourceName, TokenCount]:
         counter = self.counter

@@ -51,16 +51,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         """The policy's sizes for the model."""
         known = choice.model.limits
         window = None if choice.model.default_window else known.window
-        answer = self.answer
-        if known.max_input is not None and self.policy.window is None and not self.told_window:
-            # Some models read less than their window holds.
-            answer = max(answer, known.window - known.max_input)
         return limits_of(
             self.policy,
             window=window,
             max_output=known.max_output,
+            max_input=known.max_input,
             fixed=fixed.value,
-            answer=answer,
+            answer=self.answer,
             told=self.told_window,
         )
 

@@ -23,6 +23,7 @@ from sash.core.message import Message
 from sash.core.past import Past
 from sash.core.pressure import Pressure, pressure_of
 from sash.core.recall import Archive
+from sash.core.remedy import change_of
 from sash.core.size import Size, size_of
 from sash.core.state import FoldState
 from sash.core.tokens import Counter, TokenCount
@@ -182,7 +183,7 @@ class Window:
         """
         fold = self.fold
         prepared = self.outgoing(wire).prepared(fold)
-        if (over := prepared.tokens.value - fold.limits.hard) > 0:
+        if (over := prepared.tokens.value - fold.limits.room) > 0:
             # More stands beside history than was allowed for, or a call is open: this one request gives way for it.
             low = max(0, self.fold.tokens - over - fold.limits.summary - fold.limits.step_digest)
             fold = fold.copy()
@@ -191,7 +192,7 @@ class Window:
                 fold.make(planned)
                 prepared = Outgoing(self.setup, self.counter, wire).prepared(fold)
             limits = fold.limits
-            if prepared.tokens.value > limits.hard:
+            if prepared.tokens.value > limits.room:
                 raise WindowOverflow(
                     fixed=self.fixed(), tokens=prepared.tokens, window=limits.window, reserve=limits.reserve
                 )
@@ -227,6 +228,7 @@ class Window:
             turns=len(fold.turns),
             messages=messages,
             ledger=ledger,
+            changes={row.source: change_of(row.source, self.setup.policy, fold.limits) for row in ledger.rows},
             around=used.value - ledger.used.value,
             suspended=fold.suspended,
             unsent=unsent,

@@ -146,7 +146,7 @@ def _responses(whole: Any) -> Answered:
 def continued(body: bytes, wire: str, answered: Answered, fitted: Fitted) -> bytes:
     """The request that goes on from an answer: what it said, and what it asked to read back."""
     # What is left of the window, at a cautious three characters a token, for all that is read back at once.
-    room = 3 * max(0, fitted.fold.limits.hard - fitted.tokens.value) // max(1, len(answered.calls))
+    room = 3 * max(0, fitted.fold.limits.room - fitted.tokens.value) // max(1, len(answered.calls))
     results = [(call.id, _read_back(call, fitted, max(LEAST_CHARS, room))) for call in answered.calls]
     match wire:
         case "anthropic":
