@@ -61,6 +61,8 @@ import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sash.core.tokens import TokenCount
 
 
@@ -128,22 +130,13 @@ class InvalidSetting(SashError, ValueError):
 
 
 class WindowOverflow(SashError):
-    """What may not be left out is already larger than the window."""
+    """What may not be left out is already larger than the window; `parts` has the size of each, the largest first."""
 
-    def __init__(self, *, fixed: TokenCount, tokens: TokenCount, window: int, reserve: int) -> None:
-        self.fixed, self.tokens, self.window, self.reserve = fixed, tokens, window, reserve
-        room = f"a window of {window:,} with {reserve:,} kept for the answer"
-        if fixed.value > window - reserve:
-            problem = (
-                f"system prompt and tools alone take {fixed} of {room}; "
-                "send fewer tools, ask for a shorter answer, or raise `window`"
-            )
-        else:
-            problem = (
-                f"the request takes {tokens} of {room}, and what is left of it may not leave: the user's own words, "
-                f"pins, and {fixed} of system prompt and tools; "
-                "shorten the input, ask for a shorter answer, or raise `window`"
-            )
+    def __init__(
+        self, problem: str, *, fixed: TokenCount, tokens: TokenCount, window: int, reserve: int,
+        parts: Mapping[str, TokenCount],
+    ) -> None:  # fmt: skip
+        self.fixed, self.tokens, self.window, self.reserve, self.parts = fixed, tokens, window, reserve, dict(parts)
         super().__init__(problem)
 
 

@@ -149,10 +149,10 @@ def test_the_answer_asked_for_is_left_free_to_the_token() -> None:
 
 
 def test_a_fixed_part_over_the_window_is_one_error_that_names_it() -> None:
-    with pytest.raises(WindowOverflow, match=r"system prompt and tools alone take .* of a window of 128,000") as raised:
+    with pytest.raises(WindowOverflow, match=r"the system prompt alone takes .* of a window of 128,000") as raised:
         fit(chat(3).said, policy=COUNTED, system=words(130_000))
     assert raised.value.fixed.value >= 130_000
-    with pytest.raises(WindowOverflow, match="system prompt and tools alone"):
+    with pytest.raises(WindowOverflow, match="the system prompt alone"):
         fit(Script().system(words(130_000)).user("hi").said, policy=COUNTED)
 
 

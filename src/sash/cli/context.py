@@ -55,7 +55,7 @@ class ShownContext(msgspec.Struct, frozen=True, kw_only=True):
     by_kind: dict[str, TokenCount]
     """
     All that is sent, by what it is: system, tools, user, assistant, thinking, calls, results, images, digest, repairs,
-    around messages; or `prompt`, where it is one.
+    told as text, around messages; or `prompt`, where it is one.
     """
     largest: tuple[LargestResult, ...]
     """The largest results that are sent."""

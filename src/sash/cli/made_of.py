@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
 from sash.cli.spoken import about_call
 from sash.cli.subject import Subject
 from sash.core.frame import handle_of
-from sash.core.message import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult, is_by_sash
-from sash.core.request import OURS
-from sash.core.tokens import TokenCount, total
-from sash.window import Prepared
+from sash.core.message import Message, ToolCall, ToolResult
+from sash.core.tokens import TokenCount
+from sash.window import Prepared, parts_of, parts_said
 
 LARGEST = 5
 """So many of the largest results are named."""
-BESIDE = ("system", "tools", "digest", "repairs")
-"""Kinds that are no part of history."""
-
-
-AROUND = "around messages"
-"""What a provider adds to each, and to a request; the table of sources has most of it with what it stands around."""
 
 
 class LargestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,35 +31,7 @@ class LargestResult(msgspec.Struct, frozen=True, kw_only=True):
 def by_kind(it: Subject, used: TokenCount) -> dict[str, TokenCount]:
     """What the next request is made of, the largest first: together, all that is `used`."""
     sent = it.upcoming()
-    if sent is not None and sent.wire == "flat":
-        return {"prompt": sent.tokens}
-    found: dict[str, list[TokenCount]] = {}
-    for position, message in _messages(it, sent):
-        for block in message.blocks:
-            found.setdefault(_kind(block, message, position), []).append(it.counter.block(block))
-        found.setdefault(AROUND, []).append(it.counter.around(message))
-    if sent is not None:
-        found[AROUND] = [*found.get(AROUND, ()), TokenCount(it.counter.priming)]
-        found["tools"] = [sent.report.ledger.row("tools").used]
-    counted = _within({name: total(counts) for name, counts in found.items()}, used)
-    return dict(sorted(counted.items(), key=lambda item: -item[1].value))
-
-
-def _within(counted: Mapping[str, TokenCount], used: TokenCount) -> dict[str, TokenCount]:
-    """The counts as the marks count them: what a provider reported corrects history, in each kind alike."""
-    beside = sum(count.value for name, count in counted.items() if name in BESIDE)
-    said, whole = sum(count.value for count in counted.values()) - beside, max(0, used.value - beside)
-    told: dict[str, TokenCount] = {}
-    done = shown = 0
-    for name, count in counted.items():
-        if name in BESIDE or said == whole:
-            told[name] = count
-            continue
-        # Of the running sum, so that roundings do not add up.
-        done += count.value
-        upto = round(done * whole / said) if said else 0
-        told[name], shown = TokenCount(upto - shown, exact=False), upto
-    return told
+    return parts_of(sent) if sent is not None else parts_said(it.in_window(), it.counter, used)
 
 
 def largest_results(it: Subject) -> tuple[LargestResult, ...]:
@@ -105,24 +70,3 @@ def _messages(it: Subject, sent: Prepared | None) -> Iterator[tuple[int, Message
         yield from it.in_window()
     else:
         yield from zip(sent.positions, (message for message, _ in sent.sent), strict=True)
-
-
-def _kind(block: Block, message: Message, position: int) -> str:
-    if message.role == "system":
-        return "system"
-    if position == OURS:
-        return "digest"
-    if is_by_sash(block):
-        return "repairs"
-    match block:
-        case Text():
-            return message.role
-        case Thinking():
-            return "thinking"
-        case ToolCall():
-            return "calls"
-        case ToolResult():
-            return "results"
-        case Image() | Document():
-            return "images"
-    return "other"

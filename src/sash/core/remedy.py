@@ -66,10 +66,17 @@ def more_room(limits: Limits) -> str:
     """What would let a request take more than it may now."""
     if limits.reserve_by == "max_tokens":
         return "ask for a shorter answer (`max_tokens`)"
+    larger = larger_window(limits)
+    if limits.reserve_by == "max_input" or not limits.reserve:
+        return larger
+    return f"{larger}, or lower `reserve_tokens`"
+
+
+def larger_window(limits: Limits) -> str:
+    """What has more room, whatever is asked of it."""
     if limits.reserve_by == "max_input":
         return "take a model that reads more"
-    larger = "take a model with a larger window" if limits.window_by in _MODELS else "raise `window`"
-    return f"{larger}, or lower `reserve_tokens`" if limits.reserve else larger
+    return "take a model with a larger window" if limits.window_by in _MODELS else "raise `window`"
 
 
 _MODELS = ("model", "told")

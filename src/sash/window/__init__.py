@@ -2,6 +2,7 @@
 
 from sash.window.context import Context
 from sash.window.excerpt import excerpt, text_of
+from sash.window.parts import parts_of, parts_said
 from sash.window.prepared import Prepared
 from sash.window.report import Report
 from sash.window.seal import Seal, Unseal, checksum
@@ -18,6 +19,8 @@ __all__ = [
     "Window",
     "checksum",
     "excerpt",
+    "parts_of",
+    "parts_said",
     "system_prompt",
     "text_of",
 ]

@@ -29,9 +29,10 @@ from sash.core.state import FoldState
 from sash.core.tokens import Counter, TokenCount
 from sash.core.turn import SYSTEM
 from sash.counters import Choice
-from sash.errors import BodyTooLarge, InvalidRequest, WindowOverflow
+from sash.errors import BodyTooLarge, InvalidRequest
 from sash.window.context import Context
 from sash.window.outgoing import Outgoing
+from sash.window.overflow import overflow
 from sash.window.prepared import Prepared
 from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
@@ -191,11 +192,8 @@ class Window:
             if planned is not None:
                 fold.make(planned)
                 prepared = Outgoing(self.setup, self.counter, wire).prepared(fold)
-            limits = fold.limits
-            if prepared.tokens.value > limits.room:
-                raise WindowOverflow(
-                    fixed=self.fixed(), tokens=prepared.tokens, window=limits.window, reserve=limits.reserve
-                )
+            if prepared.tokens.value > fold.limits.room:
+                raise overflow(prepared, fixed=self.fixed(), answer=self.setup.answer)
         if prepared.size > self.setup.policy.body_bytes:
             raise BodyTooLarge(size=prepared.size, limit=self.setup.policy.body_bytes)
         return prepared
