@@ -46,6 +46,16 @@ def test_a_window_gives_the_request_that_fit_gives(wire: str) -> None:
     assert prepared.report.turns_out
 
 
+def test_turns_that_left_are_told_in_order_whichever_left_first() -> None:
+    script = Script()
+    for number in range(30):
+        script.user("always use tabs" if number % 3 else "hm").assistant(words(150))
+    policy = msgspec.structs.replace(Policy.priority(4_000), counter="chars4")
+    out = grown(script.user("go"), Setup(policy=policy)).prepared("openai-chat").report.turns_out
+    assert out
+    assert list(out) == sorted(out)
+
+
 def test_a_system_prompt_among_the_messages_counts_from_then_on() -> None:
     script = Script().system(words(5_000)).turn().user("go")
     window = grown(script, Setup(policy=SMALL))

@@ -40,7 +40,7 @@ class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
     repairs: tuple[Repair, ...]
     """What had to be changed before the provider would take it, or the format could hold it."""
     fits: bool
-    """False when history stands above its high mark all the same: what may not leave is larger."""
+    """False when history stands above its high mark: what may not leave is larger, or may not leave yet."""
     damage: tuple[Damage, ...]
     """Places of a session file that could not be read, and were not said."""
     damaged: int
@@ -115,7 +115,7 @@ def _told(it: Subject, prepared: Prepared, lost: tuple[Repair, ...], output: Pat
         after=report.after,
         ratio=round(1 - report.after.value / before.value, 4) if before.value else 0.0,
         turns_in=report.turns_in,
-        turns_out=(*(turn.number for turn in earlier), *report.turns_out),
+        turns_out=tuple(sorted((*(turn.number for turn in earlier), *report.turns_out))),
         shortened=report.shortened,
         repairs=(*report.repairs, *lost),
         fits=report.fits,

@@ -93,7 +93,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     """What history took right after it."""
     fits: bool = True
-    """False when what may not leave is over the high mark: the user's own words, or pins."""
+    """
+    False when what may not leave is over the high mark: the user's own words, pins, or all of the newest turns of a
+    policy that shortens none.
+    """
 
     @property
     def freed(self) -> int:

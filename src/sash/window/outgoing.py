@@ -337,7 +337,7 @@ class Outgoing:
         report = msgspec.structs.replace(
             told,
             turns_in=prompt.turns,
-            turns_out=(*told.turns_out, *(number for number in fold.turns if number not in prompt.turns)),
+            turns_out=tuple(sorted({*told.turns_out, *fold.turns} - {*prompt.turns})),
             unsent=min(round(prompt.unsent * fold.factor), fold.total.value),
         )
         fields = {"prompt": msgspec.json.encode(prompt.text)}

@@ -40,7 +40,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float
     """How much of it was left out, 0 to 1."""
     fits: bool
-    """False when history stands above its high mark all the same: what may not leave is larger."""
+    """
+    False when history stands above its high mark; the request is within the window all the same.
+
+    What may not leave is larger: the user's own words, pins, the newest turns of a policy that shortens
+    none (`threshold`, `sliding`). Or it may not leave yet: while a call is open, and where the policy
+    looks only when a turn closes (`sliding`).
+    """
     window: int
     window_known: bool
     """False when nobody knows the model's window and a default stands in."""
@@ -102,7 +108,7 @@ def report_of(moment: Moment, repairs: Sequence[Repair], shortened: Sequence[str
     return Report(
         frame=moment.frame,
         turns_in=moment.turns,
-        turns_out=tuple(turn.number for turn in left),
+        turns_out=tuple(sorted(turn.number for turn in left)),
         shortened=tuple(shortened),
         repairs=tuple(repairs),
         ledger=ledger,
