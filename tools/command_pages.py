@@ -74,7 +74,7 @@ stands first:
 1. a flag
 2. an environment variable: `SASH_` and the name in capitals; an empty one says nothing
 3. the project's file: `sash.toml`, or a `.GITCLAW/context.json`, in this folder or the nearest one above it inside the
-   repository; `--config FILE` or `SASH_CONFIG` names another
+   repository; `--config FILE`, before the command (`sash --config FILE show ...`), or `SASH_CONFIG` names another
 4. your own file: `sash/config.toml` in `$XDG_CONFIG_HOME`, or in `.config` at home
 5. the default
 

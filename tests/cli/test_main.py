@@ -13,6 +13,7 @@ import pytest
 import sash
 from sash.cli import group
 from sash.cli.main import main
+from tests.cli.front_door import here
 
 Act = Callable[[str], int]
 
@@ -137,3 +138,24 @@ def test_an_ascii_terminal_gets_help_too() -> None:
     done = subprocess.run(command, capture_output=True, env=plain, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--config", "mine.json"), "--config goes before the command: `sash --config ... show`."),
+        (("--no-color",), "--no-color goes before the command: `sash --no-color show`."),
+        (("--nothing",), "No such option '--nothing'."),
+    ],
+)
+def test_an_option_of_all_commands_after_one_is_told_its_place(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "session.jsonl", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_name_that_is_nothing_is_told_with_where_to_look(tmp_path: Path) -> None:
+    ran = here("show", "nothing", home=tmp_path)
+    assert ran.code == 1
+    assert "no stored thread 'nothing'; `sash threads` lists threads, `sash show` without a name lists" in ran.err

@@ -200,3 +200,19 @@ def test_cells_have_styles_where_there_is_colour() -> None:
     stream = io.StringIO()
     print_table(Screen(stream=stream, color=True), [Column(), Column(right=True)], [[Cell("a", "red"), Cell("b")]])
     assert stream.getvalue() == "\x1b[31ma\x1b[0m  b\n"
+
+
+def test_what_stands_last_in_a_line_is_whole_where_nobody_looks() -> None:
+    columns = [Column(title="name"), Column(title="why", gives_way=True)]
+    rows = [["first", "word " * 40 + "end"]]
+
+    def shown(stream: io.StringIO, **environment: str) -> str:
+        print_table(screen_of(stream, environment), columns, rows)
+        return stream.getvalue()
+
+    assert shown(io.StringIO()).rstrip().endswith("end")
+    assert max(map(len, shown(io.StringIO(), COLUMNS="60").splitlines())) <= 60
+    assert max(map(len, shown(Terminal()).splitlines())) <= 80
+    # In the middle of a line it would push all others away.
+    print_table(screen_of(stream := io.StringIO(), {}), columns[::-1], [row[::-1] for row in rows])
+    assert max(map(len, stream.getvalue().splitlines())) <= 80

@@ -489,6 +489,14 @@ def test_policies_are_replayed_side_by_side(session: Path, tmp_path: Path) -> No
     assert "█" in ran.out
 
 
+def test_a_replay_tells_why_a_policy_sends_more_than_its_cap(session: Path, tmp_path: Path) -> None:
+    ran = here("replay", session, "--history-tokens", "3k", "-p", "sliding", "-p", "best", home=tmp_path)
+    assert "sliding stands above its cap of 3.0k: it counts by chars4, and this table by " in ran.words
+    assert "; it looks only when a turn closes" in ran.words
+    assert "best stands above" not in ran.words
+    assert "above its cap" not in here("replay", session, "-p", "sliding", home=tmp_path).words
+
+
 def test_a_replay_marks_the_policy_in_force(session: Path, tmp_path: Path) -> None:
     def marked(*words: str | Path, **env: str) -> tuple[str | None, list[str]]:
         told = msgspec.json.decode(here("replay", *words, "--json", home=tmp_path, env=env).out, type=Comparison)

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from sash.cli.count import count
 from sash.counting import count_tokens
 from sash.errors import NotFound, UnreadableTranscript
+from tests.cli.sessions import long_session
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -278,3 +279,11 @@ def test_json_that_ends_in_the_middle_is_counted_as_text_and_said_to_be(tmp_path
     assert json.loads(run(str(path), "--json").stdout)["note"].startswith("counted as text")
     path.write_text("[a link](https://example.com) and words")
     assert "JSON" not in run(str(path)).stdout
+
+
+def test_a_wire_is_not_for_session_files(tmp_path: Path) -> None:
+    session = long_session(tmp_path / "session.jsonl")
+    ran = run(str(session), "--wire", "anthropic")
+    assert ran.exit_code == 2
+    assert "session.jsonl is a session file (" in ran.output
+    assert "--wire is for JSON messages: leave it out" in " ".join(ran.output.split())

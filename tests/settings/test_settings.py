@@ -160,6 +160,10 @@ def test_a_context_json_is_read_as_it_is(home: Path) -> None:
     place.write_text(CONTEXT_JSON.replace('"compressionThreshold": 0.6', '"compressionThreshold": 6'))
     with pytest.raises(InvalidSetting, match=r"context\.json:7: compressionThreshold is 6; it takes a share"):
         settings(home)
+    place.write_text("{bad\n")
+    with pytest.raises(InvalidSetting, match=r"context\.json:1: it takes JSON \(") as refused:
+        settings(home)
+    assert "b'" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

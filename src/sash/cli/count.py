@@ -191,6 +191,9 @@ def _of_file(place: Located, options: _Options, settings: Settings, reading: Rea
         if not found or "response" not in given.fields:
             return _counted(given, settings)
     except InvalidMessage:
+        if options.wire and (format_ := _format(source)) in SESSIONS:
+            told = f"{place.name} is a session file ({format_}), and --wire is for JSON messages: leave it out"
+            raise click.UsageError(told) from None
         if not found:
             raise
     # Messages, but further in: a list of runs, a request that was logged with its answer.

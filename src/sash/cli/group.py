@@ -114,3 +114,15 @@ def sash(config: Path | None, no_color: bool) -> None:  # noqa: ARG001 - command
     """Keep an LLM conversation inside its budget: nothing lost, nothing refused, nothing cached paid for twice."""
     if no_color:
         os.environ["NO_COLOR"] = "1"
+
+
+def misplaced(error: click.UsageError) -> click.UsageError | None:
+    """What to say of an option of `sash` itself that stands after the command; None of any other error."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return None
+    for option in sash.params:
+        if isinstance(option, click.Option) and error.option_name in option.opts:
+            value = "" if option.is_flag else " ..."
+            where = f"`sash {error.option_name}{value} {error.ctx.info_name}`"
+            return click.UsageError(f"{error.option_name} goes before the command: {where}.", error.ctx)
+    return None

@@ -50,7 +50,7 @@ def _run(words: list[str]) -> int:
 
     import click
 
-    from sash.cli.group import sash
+    from sash.cli.group import misplaced, sash
 
     if asked := os.environ.get("_SASH_COMPLETE"):
         from click.shell_completion import shell_complete
@@ -65,7 +65,7 @@ def _run(words: list[str]) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        error.show()
+        (misplaced(error) or error).show()
         return error.exit_code
     except click.ClickException as error:
         _say(error.format_message())

@@ -46,6 +46,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """In the order they were asked for; costs are relative to the first."""
     in_force: str | None
     """The one of them that SUBJECT has; null: none of them."""
+    notes: tuple[str, ...] = ()
+    """Why one of them sends more than its cap."""
 
 
 @click.command()
@@ -97,6 +99,7 @@ def replay(subject: str, **given: Any) -> None:
         messages=messages,
         policies=compared([one.outcome() for one in replays]),
         in_force=next((name for name, policy in policies.items() if policy == own), None),
+        notes=tuple(note for one in replays if (note := _over_its_cap(one))),
     )
     if plot is not None:
         from sash.cli.plot import draw
@@ -146,6 +149,17 @@ def _replayed(
     return replays, count
 
 
+def _over_its_cap(one: Replay) -> str:
+    """Why a policy sends more than its cap, where its own way of counting or of looking is the reason."""
+    window, peak = one.window, one.outcome().peak - one.fixed
+    cap, why = window.fold.limits.high, []
+    if window.counter.id != one.counter.id:
+        why.append(f"it counts by {window.counter.id}, and this table by {one.counter.id}")
+    if window.setup.policy.check == "turn":
+        why.append("it looks only when a turn closes")
+    return f"{one.name} stands above its cap of {short(cap)}: {'; '.join(why)}" if why and peak > cap else ""
+
+
 def _print(told: Comparison) -> None:
     out = screen()
     out.say(out.cut(clean(told.name), out.width), "bold")
@@ -170,6 +184,8 @@ def _print(told: Comparison) -> None:
     out.say()
     out.paragraph("cost: of input, cached tokens at their price; 1.00 is the first policy", "dim")
     out.paragraph("*: the policy in force" if told.in_force else "none of these policies is the one in force", "dim")
+    for note in told.notes:
+        out.paragraph(clean(note), "dim")
     for one in told.policies:
         _print_curve(out, one, max((other.peak for other in told.policies), default=0))
 

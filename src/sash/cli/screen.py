@@ -39,6 +39,8 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     ascii_only: bool = False
     terminal: bool = False
     """Whether somebody looks at it."""
+    endless: bool = False
+    """Nobody looks at it and nobody said how wide it is: what stands last in a line need not be cut."""
 
     def say(self, line: str = "", style: Style = "") -> None:
         """One line."""
@@ -130,13 +132,13 @@ def screen_of(stream: TextIO, environment: Mapping[str, str], *, color: bool | N
         color=color,
         ascii_only=speaks_ascii(stream, environment),
         terminal=terminal,
+        endless=not terminal and not _said_width(environment),
     )
 
 
 def _width(terminal: TextIO | None, environment: Mapping[str, str]) -> int:
-    said = environment.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        return max(NARROWEST, int(said))
+    if said := _said_width(environment):
+        return max(NARROWEST, said)
     if terminal is None:
         return PLAIN_WIDTH
     try:
@@ -144,3 +146,9 @@ def _width(terminal: TextIO | None, environment: Mapping[str, str]) -> int:
         return max(NARROWEST, os.get_terminal_size(terminal.fileno()).columns or PLAIN_WIDTH)
     except (OSError, ValueError):
         return PLAIN_WIDTH
+
+
+def _said_width(environment: Mapping[str, str]) -> int:
+    """What somebody says it is; 0: nobody does."""
+    said = environment.get("COLUMNS", "")
+    return int(said) if said.isdecimal() else 0

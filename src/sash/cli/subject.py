@@ -28,6 +28,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 THREAD = "thread:"
 """Before a name it says that a stored thread is meant, whatever files there are."""
+SESSIONS = "`sash show` without a name lists the sessions of tools on this machine"
+"""Where to look for what was not found."""
 ENDINGS = (".json", ".jsonl", ".zst", ".traj", ".db")
 """What ends so is meant as a file."""
 
@@ -259,7 +261,9 @@ def located(name: str, settings: Settings) -> Located | None:
     from sash.cli.stored import has_thread
 
     if not has_thread(name, settings):
-        raise UnreadableTranscript(name, FOLDER) if folder else NotFound("session file and no stored thread", name)
+        if folder:
+            raise UnreadableTranscript(name, FOLDER)
+        raise NotFound("session file and no stored thread", name, f"`sash threads` lists threads, {SESSIONS}")
     return None
 
 

@@ -62,6 +62,7 @@ def widths_of(
         widths = [max(width, columns_of(screen.drawn(cell.text))) for width, cell in zip(widths, row, strict=True)]
     order = sorted((place for place, column in enumerate(columns) if column.rank), key=lambda at: -columns[at].rank)
     elastic = next((place for place, column in enumerate(columns) if column.gives_way), None)
+    needed = list(widths)
     while (over := _total(widths) - screen.width) > 0:
         gives = elastic is not None and widths[elastic] - over >= columns[elastic].least
         if elastic is not None and gives and not (order and columns[elastic].cut_last):
@@ -70,6 +71,8 @@ def widths_of(
             widths[order.pop(0)] = 0
         else:
             return []
+    if screen.endless and elastic == len(widths) - 1 and widths[elastic]:
+        widths[elastic] = needed[elastic]
     return widths
 
 

@@ -67,7 +67,7 @@ def read_context_json(text: bytes) -> ContextSettings:
     try:
         said = msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidPolicy("context.json", text[:40], f"JSON ({error})") from None
+        raise InvalidPolicy("context.json", text[:40].decode("utf-8", "replace"), f"JSON ({error})") from None
     if not isinstance(said, dict):
         raise InvalidPolicy("context.json", said, "a JSON object")
     for name in said:

@@ -135,8 +135,9 @@ def _read_json(path: Path, text: str) -> dict[str, Written]:
         read = read_context_json(text.encode())
     except InvalidPolicy as error:
         line = _json_line(text, error.field.rpartition(".")[2])
-        # Its own words name the field already.
-        raise InvalidSetting("", where=f"{path}:{line}", problem=str(error)) from None
+        # Its own words name the field already; of the file as a whole its place does.
+        problem = f"it takes {error.wanted}" if error.field == CONTEXT_JSON.name else str(error)
+        raise InvalidSetting("", where=f"{path}:{line}", problem=problem) from None
     values: dict[str, object] = {"policy": "priority", "show_above": read.pressure.show, "budget": read.budget}
     found = {}
     for name, field in _FROM_CONTEXT_JSON.items():

@@ -65,8 +65,10 @@ class Replay:
         """
         self.name = name
         self.window = Window(setup)
-        self._counter = counter or counter_for(setup.model).counter
-        self._fixed = setup.fixed(self._counter).value
+        self.counter: Counter = counter or counter_for(setup.model).counter
+        """What counts all that is sent."""
+        self.fixed = setup.fixed(self.counter).value
+        """Of it, what stands in every request."""
         self.cached: list[float] = []
         """Of each request, the share that a provider would find in its cache."""
         self._prices = prices or setup.policy.prices
@@ -92,7 +94,7 @@ class Replay:
     def _ask(self, at: float | None) -> None:
         messages = assemble(self.window.fold).messages
         pieces = [self._piece(message) for message in messages if message.role != "meta"]
-        fixed = self._fixed
+        fixed = self.fixed
         cold = (
             at is not None and self._said_at is not None and at - self._said_at > self.window.setup.policy.cache_seconds
         )
@@ -108,7 +110,7 @@ class Replay:
         known = self._pieces.get(id(message))
         if known is not None and known[0] is message:
             return known[1]
-        piece = Piece(identity(message), self._counter.message(message).value)
+        piece = Piece(identity(message), self.counter.message(message).value)
         self._pieces[id(message)] = message, piece
         return piece
 
