@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
 
+import sash
 from sash.core.budget import Allotment, Budget
 from sash.core.cost import OPENAI
 from sash.core.model_limits import ModelLimits
 from sash.core.policy import Policy, policy_from
+from sash.core.policy_fields import PolicyFields
 from sash.errors import InvalidPolicy
+
+ANY: Any = sash
+"""The library, to somebody without a type checker."""
 
 PRESETS = [
     Policy(),
@@ -125,6 +132,9 @@ def test_a_choice_is_one_of_its_words(name: str, value: object) -> None:
         ("cache_seconds", "300"),
         ("counter", 4),
         ("counter", None),
+        ("counter", "abacus"),
+        ("counter", "exact:"),
+        ("counter", "abacus:llama3"),
         ("budget", 5),
         ("prices", 5),
         ("prices", {"read": 0.1}),
@@ -192,6 +202,60 @@ def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
     error = refused(zzz=5)
     assert error.field == "zzz"
     assert "its fields are window, default_window, " in str(error)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: ANY.Policy(histroy_tokens=1), "sash.Policy has no such field; did you mean 'history_tokens'?"),
+        (lambda: ANY.Policy.chat(keepshare=0.5), "sash.Policy has no such field; did you mean 'keep_share'?"),
+        (lambda: ANY.Budget(histroy=Allotment()), "sash.Budget has no such field; did you mean 'history'?"),
+        (lambda: ANY.Allotment(shares=0.5), "sash.Allotment has no such field; did you mean 'share'?"),
+        (lambda: ANY.Prices(zzz=1), "sash.Prices has no such field: its fields are read, write, fresh, smallest"),
+        (lambda: ANY.ModelLimits(windw=1), "sash.ModelLimits has no such field; did you mean 'window'?"),
+    ],
+)
+def test_a_field_that_a_value_has_not_is_refused_with_the_nearest_name(made: Callable[[], object], said: str) -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        made()
+    assert str(caught.value).endswith(f"; it takes no value, for {said}")
+
+
+@pytest.mark.parametrize("name", ["", 3, None])
+def test_limits_are_those_of_a_named_model(name: object) -> None:
+    with pytest.raises(InvalidPolicy, match="it takes the name of a model"):
+        ANY.ModelLimits(model=name, window=8)
+
+
+CHANGED: list[tuple[Callable[..., Policy], dict[str, object]]] = [
+    (Policy.sliding, {"history_tokens": 5_000, "min_turns": 3}),
+    (Policy.priority, {"window": 50_000, "order": "oldest"}),
+    (Policy.threshold, {"window": 50_000, "counter": "exact:llama3"}),
+    (Policy.recent, {"recent_turns": 3, "max_chars": 900}),
+    (Policy.chat, {"history_tokens": 4_000, "budget": Budget(skills=Allotment(tokens=500))}),
+]
+
+
+@pytest.mark.parametrize(("preset", "changes"), CHANGED)
+def test_a_preset_takes_changes_to_its_fields(preset: Callable[..., Policy], changes: dict[str, object]) -> None:
+    changed = preset(**changes)
+    assert {name: getattr(changed, name) for name in changes} == changes
+
+
+@pytest.mark.parametrize("preset", [preset for preset, _ in CHANGED])
+def test_a_change_that_cannot_be_is_refused_as_a_policy_refuses_it(preset: Callable[..., Policy]) -> None:
+    with pytest.raises(InvalidPolicy, match="min_turns is 0; it takes a whole number"):
+        preset(min_turns=0)
+
+
+def test_a_preset_computes_its_sizes_from_the_window_that_it_is_given() -> None:
+    assert Policy.priority(window=50_000) == Policy.priority(50_000)
+    assert Policy.priority(window=50_000).reserve_tokens == 22_500
+    assert Policy.sliding(history_tokens=5_000) == Policy.sliding(5_000)
+
+
+def test_a_type_checker_sees_the_fields_that_a_policy_has() -> None:
+    assert get_type_hints(PolicyFields) == {name: get_type_hints(Policy)[name] for name in Policy.__struct_fields__}
 
 
 @pytest.mark.parametrize("policy", PRESETS)

@@ -493,7 +493,7 @@ def test_the_prompt_of_recent_is_the_one_of_seed_004() -> None:
         turns, most = random.choice((1, 3, 10)), random.choice((50, 300, 1_000, 20_000))
         wanted = injected_prompt(said, turns, most)
         body = [{"role": one.role, "content": one.words} for one in said]
-        fitted = sash.fit(body, wire="flat", policy=Policy.recent(turns, most))
+        fitted = sash.fit(body, wire="flat", policy=Policy.recent(turns, max_chars=most))
         assert fitted.request["prompt"] == wanted
         assert len(wanted) <= most
         cut += "[sash: shortened]" in wanted

@@ -27,7 +27,8 @@ def test_a_checker_accepts_what_users_write_and_refuses_a_wrong_type(tmp_path: P
     """As a user's project would see it: the installed package, none of our configuration."""
     good, bad = tmp_path / "usage.py", tmp_path / "wrong.py"
     good.write_text(USAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    bad.write_text("import sash\nnumber: int = sash.__version__\n", encoding="utf-8")
+    wrong = "number: int = sash.__version__", "sash.Policy(histroy=1)", "sash.Policy.chat(keep_share='half')"
+    bad.write_text("\n".join(("import sash", *wrong)), encoding="utf-8")
 
     accepted = mypy(good, tmp_path)
     assert accepted.returncode == 0, accepted.stdout + accepted.stderr
@@ -35,6 +36,8 @@ def test_a_checker_accepts_what_users_write_and_refuses_a_wrong_type(tmp_path: P
     refused = mypy(bad, tmp_path)
     assert refused.returncode == 1
     assert "Incompatible types in assignment" in refused.stdout
+    assert 'Unexpected keyword argument "histroy" for "Policy"' in refused.stdout
+    assert 'Argument "keep_share" to "chat" of "Policy" has incompatible type' in refused.stdout
 
 
 @pytest.mark.parametrize("name", [name for name, _ in inspect.getmembers(typed_usage, inspect.isfunction)

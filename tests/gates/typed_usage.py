@@ -30,3 +30,9 @@ def every_error_of_ours_is_caught_by_one_name() -> None:
         raise sash.InvalidMessage("not a message")
     except sash.SashError as error:
         assert_type(error, sash.SashError)
+
+
+def a_preset_takes_changes_by_keyword() -> None:
+    """A checker knows the fields of a policy there too."""
+    assert_type(sash.Policy.chat(history_tokens=4_000, order="priority"), sash.Policy)
+    assert_type(sash.Policy.recent(5, max_chars=900).recent_turns, int)

@@ -34,5 +34,5 @@ def test_people_talk_to_a_server_so_it_recalls_unless_told_otherwise(tmp_path: P
 
 def test_recent_turns_are_set_by_either_name(tmp_path: Path) -> None:
     seed = 'policy = "recent"\ncontext_recent_turns = 4\ncontext_max_chars = 900\n'
-    assert told(tmp_path, seed).policy == Policy.recent(4, 900)
-    assert told(tmp_path, f"{seed}recent_turns = 3\n").policy == Policy.recent(3, 900)
+    assert told(tmp_path, seed).policy == Policy.recent(4, max_chars=900)
+    assert told(tmp_path, f"{seed}recent_turns = 3\n").policy == Policy.recent(3, max_chars=900)

@@ -103,7 +103,7 @@ def test_the_projects_file_is_the_nearest_one_inside_its_repository(home: Path) 
         ("sliding", {"history_tokens": "5k"}, Policy.sliding(5_000)),
         ("priority", {"window": 50_000}, Policy.priority(50_000)),
         ("threshold", {"window": 50_000}, Policy.threshold(50_000)),
-        ("recent", {"recent_turns": 3, "max_chars": 900}, Policy.recent(3, 900)),
+        ("recent", {"recent_turns": 3, "max_chars": 900}, Policy.recent(3, max_chars=900)),
     ],
 )
 def test_a_preset_takes_what_is_set_beside_it(

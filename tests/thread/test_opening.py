@@ -65,7 +65,7 @@ def test_mistakes_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(UnknownWire):
         opened(store, wire="smoke signals")
     with pytest.raises(LookupError, match="no counter"):
-        opened(store, policy=Policy(counter="abacus"))
+        opened(store, policy=Policy(counter="exact:abacus"))
     assert store.threads("") == []
 
 

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from sash.core.stated import Stated, no_such_field
 from sash.core.tokens import NO_TOKENS, TokenCount, total
 from sash.errors import InvalidPolicy
 
@@ -61,7 +62,7 @@ LARGEST = 100_000_000
 """Tokens. More is no window of any model but a slip of the keyboard."""
 
 
-class Allotment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Allotment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Stated):
     """What one source may have. Left empty, it has only what others leave."""
 
     share: float | None = None
@@ -88,7 +89,12 @@ NOTHING = Allotment()
 
 
 class Budget(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"cross_thread": "cross-thread"}
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    rename={"cross_thread": "cross-thread"},
+    metaclass=Stated,
 ):
     """What each source may have of a window. What nobody was allotted is there for whoever asks, in order."""
 
@@ -333,13 +339,13 @@ def budget_from(table: Mapping[str, object]) -> Budget:
     for name, entry in table.items():
         source = name.replace("_", "-")
         if source not in SOURCES:
-            raise InvalidPolicy(f"budget.{name}", entry, f"no value: the sources are {', '.join(SOURCES)}")
+            raise no_such_field(name, entry, of="a budget", fields=SOURCES, under="budget.")
         if not isinstance(entry, Mapping):
             raise InvalidPolicy(f"budget.{name}", entry, "a table of share or tokens, floor and ceiling")
         for field, value in entry.items():
             if field not in Allotment.__struct_fields__:
-                fields = ", ".join(Allotment.__struct_fields__)
-                raise InvalidPolicy(f"budget.{name}.{field}", value, f"no value: a source has {fields}")
+                fields, under = Allotment.__struct_fields__, f"budget.{name}."
+                raise no_such_field(field, value, of="a source", fields=fields, under=under)
         allotments[source.replace("-", "_")] = Allotment(**entry)
     return Budget(**allotments)
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from sash.core.stated import Stated
 from sash.errors import InvalidPolicy
 
 
-class Prices(msgspec.Struct, frozen=True, kw_only=True):
+class Prices(msgspec.Struct, frozen=True, kw_only=True, metaclass=Stated):
     """What an input token costs, as multiples of the provider's list price."""
 
     read: float
@@ -25,7 +26,8 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not math.isfinite(value) or value < 0:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value < 0:
                 raise InvalidPolicy(name, value, "a number of at least 0")
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import msgspec
 
 from sash.core.budget import whole_number
+from sash.core.stated import Stated
 from sash.errors import InvalidPolicy
 
 
-class ModelLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Stated):
     """How much a model takes and gives, stated by somebody who knows better than what is built in."""
 
     model: str
@@ -21,8 +22,9 @@ class ModelLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The most that a request may take by itself, where that is less than the window."""
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise InvalidPolicy("models", self.model, "the name of a model")
+        model: object = self.model
+        if not isinstance(model, str) or not model:
+            raise InvalidPolicy("models", model, "the name of a model")
         whole_number(f"models.{self.model}.window", self.window, least=1)
         for name in ("max_output", "max_input"):
             size = getattr(self, name)

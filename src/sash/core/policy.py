@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Unpack, get_args
 
 import msgspec
 
 from sash.core.budget import Budget, budget_from, share_of, whole_number
 from sash.core.cost import ANTHROPIC, Prices
 from sash.core.model_limits import ModelLimits, limits_stated
+from sash.core.policy_fields import Check, Order, PolicyFields, Replacement
+from sash.core.stated import Stated
+from sash.core.tokens import COUNTERS, names_a_counter
 from sash.errors import InvalidPolicy
-from sash.meant import meant
-
-Order = Literal["oldest", "priority"]
-Check = Literal["request", "turn"]
-Replacement = Literal["digest", "first-sentences", "marker", "nothing"]
 
 DEFAULT_WINDOW = 128_000
 """Of a model that nobody knows, where nobody has stated another default."""
 DEFAULT_HISTORY = 100_000
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Stated):
     """
     How a thread stays inside its budget. `Policy()` is the best known one.
 
+    Every preset takes changes to its fields by keyword: `Policy.chat(history_tokens=4_000)`.
     A size left at None is the default of docs/reference.md, capped at its share of
     `history_tokens`, so that small windows work. Zero turns a rung or a block off.
     """
@@ -123,85 +122,86 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             self.budget.check(window)
 
     @classmethod
-    def sliding(cls, history_tokens: int = 100_000) -> Policy:
+    def sliding(cls, history_tokens: int = 100_000, /, **changes: Unpack[PolicyFields]) -> Policy:
         """Seeds 000 and 003: whole turns, oldest first, just under the cap, looked at when a turn closes."""
-        return cls(
-            history_tokens=history_tokens,
+        own: PolicyFields = {
+            "history_tokens": history_tokens,
             # The cap is for history alone; what else there is counts as what it takes.
-            fixed_tokens=0,
-            trigger_share=1.0,
-            keep_share=1.0,
-            soft_share=1.0,
-            min_turns=1,
-            check="turn",
-            replace="nothing",
-            counter="chars4",
-            **_NO_LADDER,
-        )
+            "fixed_tokens": 0,
+            "trigger_share": 1.0,
+            "keep_share": 1.0,
+            "soft_share": 1.0,
+            "min_turns": 1,
+            "check": "turn",
+            "replace": "nothing",
+            "counter": "chars4",
+        }
+        return policy_from({**_NO_LADDER, **own, **changes})
 
     @classmethod
-    def priority(cls, window: int = 200_000) -> Policy:
+    def priority(cls, window: int = 200_000, /, **changes: Unpack[PolicyFields]) -> Policy:
         """Seed 001: what matters least leaves first; its allocation of the window, its summary, its numbers."""
-        whole_number("window", window, least=10)
+        window = whole_number("window", changes.get("window", window), least=10)
         recent, summary = window * 30 // 100, window * 10 // 100
-        return cls(
-            window=window,
-            budget=Budget.priority(),
-            reserve_tokens=window * 45 // 100,
-            history_tokens=recent + summary,
-            trigger_share=1.0,
-            keep_share=recent / (recent + summary),
-            soft_share=1.0,
-            min_turns=1,
-            min_messages=5,
-            order="priority",
-            replace="first-sentences",
-            counter="gitclaw",
-            summary_tokens=summary,
-            shorten_over_tokens=2_000,
-            protect_results_tokens=0,
-            worth_tokens=0,
-        )
+        own: PolicyFields = {
+            "window": window,
+            "budget": Budget.priority(),
+            "reserve_tokens": window * 45 // 100,
+            "history_tokens": recent + summary,
+            "trigger_share": 1.0,
+            "keep_share": recent / (recent + summary),
+            "soft_share": 1.0,
+            "min_turns": 1,
+            "min_messages": 5,
+            "order": "priority",
+            "replace": "first-sentences",
+            "counter": "gitclaw",
+            "summary_tokens": summary,
+            "shorten_over_tokens": 2_000,
+            "protect_results_tokens": 0,
+            "worth_tokens": 0,
+        }
+        return policy_from({**own, **changes})
 
     @classmethod
-    def threshold(cls, window: int = 128_000) -> Policy:
+    def threshold(cls, window: int = 128_000, /, **changes: Unpack[PolicyFields]) -> Policy:
         """Seed 002: from 80 % of the window on, the oldest turns leave; the last three and the current one stay."""
-        return cls(
-            window=window,
-            reserve_tokens=0,
+        own: PolicyFields = {
+            "window": window,
+            "reserve_tokens": 0,
             # The seed adds up what is there: no allowance beyond it.
-            fixed_tokens=0,
-            history_tokens=0,
-            keep_share=1.0,
-            soft_share=1.0,
-            min_turns=4,
-            replace="marker",
-            counter="bytes4",
-            **_NO_LADDER,
-        )
+            "fixed_tokens": 0,
+            "history_tokens": 0,
+            "keep_share": 1.0,
+            "soft_share": 1.0,
+            "min_turns": 4,
+            "replace": "marker",
+            "counter": "bytes4",
+        }
+        return policy_from({**_NO_LADDER, **own, **changes})
 
     @classmethod
-    def recent(cls, turns: int = 10, max_chars: int = 20_000) -> Policy:
-        """Seed 004: the last ten turns in one prompt of at most 20,000 characters."""
-        return cls(
-            history_tokens=0,
-            keep_share=1.0,
-            soft_share=1.0,
-            min_turns=1,
-            recent_turns=turns,
-            max_chars=max_chars,
-            flat=True,
-            replace="nothing",
-            **_NO_LADDER,
-        )
+    def recent(cls, turns: int = 10, **changes: Unpack[PolicyFields]) -> Policy:
+        """Seed 004: the last ten turns in one prompt of at most 20,000 characters (`max_chars`)."""
+        own: PolicyFields = {
+            "history_tokens": 0,
+            "keep_share": 1.0,
+            "soft_share": 1.0,
+            "min_turns": 1,
+            "recent_turns": turns,
+            "max_chars": 20_000,
+            "flat": True,
+            "replace": "nothing",
+        }
+        return policy_from({**_NO_LADDER, **own, **changes})
 
     @classmethod
-    def chat(cls) -> Policy:
+    def chat(cls, **changes: Unpack[PolicyFields]) -> Policy:
         """The best known for people talking: evicted turns that bear on the input are recalled."""
-        return cls(recall_tokens=2_000)
+        return policy_from({"recall_tokens": 2_000, **changes})
 
 
-_NO_LADDER: dict[str, Any] = {
+_NO_LADDER: PolicyFields = {
     "shorten_over_tokens": 0,
     "record_over_tokens": 0,
     "step_digest_tokens": 0,
@@ -219,11 +219,6 @@ def policy_from(table: Mapping[str, object], base: Policy | None = None) -> Poli
     """
     own = () if base is None else Policy.__struct_fields__
     fields: dict[str, object] = {name: getattr(base, name) for name in own} | dict(table)
-    for name, value in fields.items():
-        if name not in Policy.__struct_fields__:
-            near = meant(name, Policy.__struct_fields__)
-            remedy = f"; did you mean {near!r}?" if near else f": its fields are {', '.join(Policy.__struct_fields__)}"
-            raise InvalidPolicy(name, value, f"no value, for a policy has no such field{remedy}")
     if isinstance(budget := fields.get("budget"), Mapping):
         fields["budget"] = budget_from(budget)
     if isinstance(prices := fields.get("prices"), Mapping):
@@ -268,8 +263,8 @@ def _check(name: str, value: object) -> None:
         if not isinstance(value, tuple) or not all(isinstance(model, ModelLimits) for model in value):
             raise InvalidPolicy(name, value, "a tuple of ModelLimits")
     elif name == "counter":
-        if not isinstance(value, str):
-            raise InvalidPolicy(name, value, "the name of a counter")
+        if value != "" and not names_a_counter(value):
+            raise InvalidPolicy(name, value, f"one of {', '.join(COUNTERS)}; empty: the model's own")
     elif name in _SWITCHES:
         if not isinstance(value, bool):
             raise InvalidPolicy(name, value, "true or false")

@@ -10,6 +10,9 @@ import msgspec
 
 from sash.core.message import Block, Image, Message
 
+COUNTERS = ("exact", "exact:VOCABULARY", "hf:PATH", "estimate", "estimate:FAMILY", "chars4", "gitclaw", "bytes4")
+"""The names by which a counter can be asked for; what is in capitals stands for a name of its own."""
+
 
 class TokenCount(msgspec.Struct, frozen=True, gc=False):
     """A number of tokens that says whether it was counted or estimated."""
@@ -130,3 +133,11 @@ class Counter(Protocol):
 
     def image(self, image: Image) -> TokenCount:
         """A picture by the provider's rule, from the size its own header states."""
+
+
+def names_a_counter(name: object) -> bool:
+    """Whether a counter can be asked for so; whether there is such a vocabulary or file is seen when it is."""
+    if not isinstance(name, str):
+        return False
+    kind, colon, which = name.partition(":")
+    return name in COUNTERS if not colon else bool(which) and any(known.startswith(f"{kind}:") for known in COUNTERS)

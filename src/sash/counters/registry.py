@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from sash.core.policy import DEFAULT_WINDOW, Policy
-from sash.core.tokens import Counter
+from sash.core.tokens import COUNTERS, Counter
 from sash.counters.estimate import Framing, family
 from sash.counters.exact import exact
 from sash.counters.hf import hf
@@ -17,9 +17,6 @@ from sash.counters.models import Limits, Model, Reading, describe, stated
 from sash.counters.seeds import TEN_A_MESSAGE, WORDS_ONLY, Bytes4, Chars4, Gitclaw
 from sash.counters.texts import Estimate, TextCounter
 from sash.errors import MissingExtra, UnknownCounter
-
-NAMES = ("exact", "exact:VOCABULARY", "hf:PATH", "estimate", "estimate:FAMILY", "chars4", "gitclaw", "bytes4")
-"""The counters that can be asked for by name."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +118,7 @@ def _made(counter: str, reading: Reading) -> Counter:
     if counter in _SEEDS:
         texts, framing = _SEEDS[counter]
         return ModelCounter(texts, Rules(framing=framing, images=reading.images, words_only=True))
-    raise UnknownCounter(counter, known=NAMES)
+    raise UnknownCounter(counter, known=COUNTERS)
 
 
 _SEEDS: dict[str, tuple[TextCounter, Framing]] = {

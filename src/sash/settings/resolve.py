@@ -226,19 +226,8 @@ def _refuse_unknown_fields(settings: Settings, fields: Mapping[str, object]) -> 
 
 
 def _policy(preset: str, fields: Mapping[str, object]) -> Policy:
-    if preset == "best":
-        return policy_from(fields)
-    told = {parameter: fields[name] for parameter, name in _TOLD.get(preset, {}).items() if name in fields}
-    return policy_from(fields, getattr(Policy, preset)(**told))
-
-
-_TOLD: dict[str, dict[str, str]] = {
-    "sliding": {"history_tokens": "history_tokens"},
-    "priority": {"window": "window"},
-    "threshold": {"window": "window"},
-    "recent": {"turns": "recent_turns", "max_chars": "max_chars"},
-}
-"""A preset computes some sizes from others: its parameters, and the settings that they are."""
+    made: Policy = policy_from(fields) if preset == "best" else getattr(Policy, preset)(**fields)
+    return made
 
 
 def _value(settings: Settings, setting: Setting, policy: Policy, preset: str, given: set[str]) -> Value:

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 import msgspec
 
-from sash.core.policy import Check, Order, Policy, Replacement
+from sash.core.policy import Policy
+from sash.core.policy_fields import Check, Order, Replacement
 from sash.errors import InvalidSetting
 from sash.meant import meant
 
