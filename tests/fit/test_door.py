@@ -118,6 +118,16 @@ def test_a_frame_is_told_of_once_when_it_is_made(caplog: pytest.LogCaptureFixtur
     assert len(caplog.records) == len(frames) > 1
 
 
+def test_a_request_is_given_also_where_whoever_is_told_of_its_frame_fails(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(frame: Frame) -> None:
+        raise KeyError(frame.reason)
+
+    said = chat(20).user("more").said
+    whole = next(said[:end] for end in range(1, len(said)) if fit(said[:end], policy=SMALL).report.frame.number)
+    assert fit(whole, policy=SMALL, on_frame=broken).body == fit(whole, policy=SMALL).body
+    assert "frame 1: on_frame failed; the frame stands" in caplog.text
+
+
 def test_a_policy_may_ask_for_strict_turns_of_speech_and_for_breakpoints() -> None:
     roles = [m["role"] for m in fit(chat(20).said, policy=msgspec.structs.replace(SMALL, alternate=True)).messages]
     assert all(one != other for one, other in pairwise(roles))

@@ -49,6 +49,23 @@ def test_append_tells_of_the_frame_it_led_to_and_so_do_log_and_hook(caplog: pyte
     assert "'t', frame 1: " in caplog.text
 
 
+def test_an_append_that_was_stored_does_not_look_failed_because_a_hook_did(caplog: pytest.LogCaptureFixture) -> None:
+    thread = opened()
+
+    def broken(frame: Frame) -> None:
+        raise KeyError(frame.reason)
+
+    thread.on_frame = broken
+    appended = [thread.append({"role": "user", "content": words(90)}) for _ in range(30)]
+    assert [each.seq for each in appended] == list(range(1, 31))
+    assert len(thread.frames()) > 1
+    failed = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.name for record in failed] == ["sash"] * (len(thread.frames()) - 1)
+    assert failed[0].getMessage() == "thread 't', frame 1: on_frame failed; the frame stands"
+    assert failed[0].exc_info is not None
+    assert failed[0].exc_info[0] is KeyError
+
+
 def test_append_never_fails_for_size_but_a_request_may() -> None:
     thread = opened(policy=Policy(counter="chars4", window=2_000))
     thread.append({"role": "user", "content": words(5_000)})
@@ -106,6 +123,32 @@ def test_a_veto_holds_a_slide_that_could_wait_also_after_a_restart() -> None:
     again = opened(store)
     assert again.request() == thread.request()
     assert again.verify().ok
+
+
+def test_a_hook_that_answers_nothing_vetoes_nothing() -> None:
+    thread, shown = opened(), list[Slide]()
+    thread.before_slide = shown.append
+    talk(thread, 9, ask=50, answer=50)
+    thread.append({"role": "user", "content": words(20)})
+    assert [slide.frame.reason for slide in shown] == [frame.reason for frame in thread.frames()[1:]]
+    assert shown
+    assert "veto" not in [event.kind for event in thread.events()]
+
+
+def test_a_hook_that_fails_before_a_slide_leaves_nothing_stored() -> None:
+    thread = opened()
+    talk(thread, 9, ask=50, answer=50)
+    before = thread.seq
+
+    def broken(slide: Slide) -> None:
+        raise KeyError(slide.frame.reason)
+
+    thread.before_slide = broken
+    with pytest.raises(KeyError, match="between turns"):
+        thread.append({"role": "user", "content": words(20)})
+    assert thread.seq == before
+    thread.before_slide = None
+    assert thread.append({"role": "user", "content": words(20)}).frame is not None
 
 
 def test_a_past_request_can_be_built_again() -> None:

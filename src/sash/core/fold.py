@@ -46,7 +46,8 @@ EVERYTHING = 1 << 60
 NO_SIZE = Size(0)
 """What the log says about itself takes nothing."""
 
-BeforeSlide = Callable[[Slide], bool]
+BeforeSlide = Callable[[Slide], bool | None]
+"""Is shown a slide that can wait. False holds it; whatever else it answers, also nothing, lets it be made."""
 
 _CAN_WAIT: frozenset[Reason] = frozenset({"between turns", "cold cache"})
 
@@ -287,7 +288,7 @@ class Fold(InWindow):
         """Whether a slide that could wait is to be made all the same."""
         if planned.frame.freed < self.limits.worth:
             return False
-        return self.before_slide is None or self.before_slide(planned)
+        return self.before_slide is None or self.before_slide(planned) is not False
 
     def _in_vain(self, planned: Slide) -> bool:
         """

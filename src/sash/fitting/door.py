@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from sash.arguments import CALLABLE, NUMBER, SOURCES, TEXT, having, takes
 from sash.core.budget import whole_number
-from sash.core.frame import Frame
 from sash.core.limits import Limits
 from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
 from sash.fitting.fitted import Fitted
 from sash.fitting.replays import REPLAYS, KeptSummaries, Listed, Replayed
-from sash.window import Prepared, Report, Setup, Window, system_prompt
+from sash.window import OnFrame, Prepared, Report, Setup, Window, announce, system_prompt
 from sash.window.outgoing import Outgoing
 from sash.wire import Body, Tool, carry_tools, model_of, read_tools, take_apart, wire_named
-
-_log = logging.getLogger("sash")
 
 
 @takes(
@@ -42,7 +38,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     sources: Sequence[Source] = (),
     max_tokens: int | None = None,
     calibration: float = 1.0,
-    on_frame: Callable[[Frame], None] | None = None,
+    on_frame: OnFrame | None = None,
     summaries: KeptSummaries | None = None,
 ) -> Fitted:
     """
@@ -53,8 +49,9 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     byte, until the window has to slide. Raises `WindowOverflow` when what may not be
     left out is already too large. `calibration` is what the provider counts for each token
     that we count, where usage has shown it. `on_frame` is told of the frame that the newest
-    message led to. `summaries` says which summary stands under a frame, for who keeps them
-    beside a history that comes whole. A `flat` prompt is made from messages of `openai-chat`.
+    message led to; an error of its own is logged and changes nothing. `summaries` says which
+    summary stands under a frame, for who keeps them beside a history that comes whole. A `flat`
+    prompt is made from messages of `openai-chat`.
     """
     policy = policy if policy is not None else Policy()
     if not isinstance(policy, Policy):
@@ -92,9 +89,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
     frame = fitted.fold.frame
     if frame.number and frame.at == len(fitted.fold):
-        _log.info("frame %d: %s, boundary %d, %d tokens freed", frame.number, frame.reason, frame.boundary, frame.freed)
-        if on_frame is not None:
-            on_frame(frame)
+        announce(frame, on_frame)
     return fitted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -107,12 +107,12 @@ def said(replay: Replay, seq: int, session: Iterable[Spoken], *, veto: BeforeSli
     return Draft(events=tuple(events), replay=replay, frames=tuple(frames), postings=tuple(postings))
 
 
-def _noting(veto: BeforeSlide, vetoes: list[Slide]) -> Callable[[Slide], bool]:
-    def ask(slide: Slide) -> bool:
-        allowed = veto(slide)
-        if not allowed:
+def _noting(veto: BeforeSlide, vetoes: list[Slide]) -> BeforeSlide:
+    def ask(slide: Slide) -> bool | None:
+        answer = veto(slide)
+        if answer is False:
             vetoes.append(slide)
-        return allowed
+        return answer
 
     return ask
 

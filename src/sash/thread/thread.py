@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import count
@@ -50,8 +49,7 @@ from sash.thread.taking import Taken, take
 from sash.thread.tools import Answering, call_of
 from sash.thread.undoing import undone
 from sash.thread.usage import overflowed, refusal_in, report_of, tokens_read
-
-_log = logging.getLogger("sash")
+from sash.window import OnFrame, announce
 
 
 class Summaries(Protocol):
@@ -72,10 +70,10 @@ class Thread(Reading):
     def __init__(self, log: Log, origin: Origin, *, name: str, wire: str, owned: bool = False) -> None:
         super().__init__(log, origin, name=name, wire=wire)
         self._owned = owned
-        self.on_frame: Callable[[Frame], None] | None = None
-        """Is told of each frame once it is stored."""
+        self.on_frame: OnFrame | None = None
+        """Is told of each frame once it is stored. An error of its own is logged, and nothing else."""
         self.before_slide: BeforeSlide | None = None
-        """May veto a slide that could wait."""
+        """Is shown a slide that could wait before it is made, and holds it by answering False; None lets it be made."""
         self.worker: Summaries | None = None
         """Writes summaries beside it, where a summarizer was given."""
 
@@ -412,12 +410,7 @@ class Thread(Reading):
     def _write(self, make: Make, *, allowed: Callable[[Replay], bool] | None = None, key: Key | None = None) -> Written:
         written = self._tail.write(make, allowed=allowed, key=key)
         for _, frame in written.draft.frames if not written.appended.repeated else ():
-            _log.info(
-                "thread %r, frame %d: %s, boundary %d, %d tokens freed",
-                self.name, frame.number, frame.reason, frame.boundary, frame.freed,
-            )  # fmt: skip
-            if self.on_frame is not None:
-                self.on_frame(frame)
+            announce(frame, self.on_frame, thread=self.name)
         if self.worker is not None:
             self.worker.wake()
         return written
