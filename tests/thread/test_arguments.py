@@ -31,6 +31,10 @@ def talk() -> Any:
     return thread
 
 
+def fitted() -> Any:
+    return sash.fit([SAID])
+
+
 def arguments(
     call: Callable[[], Callable[..., Any]],
     *,
@@ -81,6 +85,10 @@ CALLS = [
     *arguments(lambda: talk().said, called="said", names="turn"),
     *arguments(lambda: talk().expand, called="expand", others={"handle": "0.0"}, names="handle lines grep"),
     *arguments(lambda: talk().search, called="search", others={"text": "x"}, names="text limit match"),
+    *arguments(lambda: sash.Source, called="Source", others={"name": "wiki", "text": "x"}, names="name text stable"),
+    *arguments(lambda: fitted().expand, called="Fitted.expand", others={"handle": "0.0"}, names="handle lines grep"),
+    *arguments(lambda: fitted().since, called="Fitted.since", names="before"),
+    *arguments(lambda: talk().prepared().since, called="Prepared.since", names="before"),
     *arguments(lambda: sash.open_transcript, called="open_transcript", names="given"),
 ]  # fmt: skip
 
@@ -105,6 +113,12 @@ def test_whatever_a_call_is_given_only_an_error_of_ours_comes_back(
         (lambda: talk().expand(3), "handle is 3; it takes text"),
         (lambda: talk().search(None), "text is None; it takes text"),
         (lambda: talk().remember("x", by="me"), "by is 'me'; it takes one of 'user', 'model'"),
+        (lambda: fitted().expand(3), "handle is 3; it takes text"),
+        (lambda: fitted().expand("0.0", lines=3), "lines is 3; it takes the numbers of the first and the last line"),
+        (lambda: fitted().since(None), "before is None; it takes a request that `fit` or `prepared` gave"),
+        (lambda: DOOR.Source(None, "x"), "name is None; it takes text"),
+        (lambda: DOOR.Source("skills", 3), "text is 3; it takes text"),
+        (lambda: DOOR.Source("skills", "x", stable=1), "stable is 1; it takes True or False"),
         (lambda: DOOR.tools([]), "wire is []; it takes text"),
         (lambda: DOOR.count_tokens("x", model=5), "model is 5; it takes text"),
         (lambda: DOOR.open(7), "name is 7; it takes text"),

@@ -172,7 +172,6 @@ def test_reported_usage_moves_the_counts_that_follow() -> None:
         thread.record_usage({"prompt_tokens": int(said * 1.5), "completion_tokens": 9_999})
     history = thread.context().ledger.row("history").used
     assert not history.exact
-    assert thread.record_usage({"total_tokens": 5}) == history
     # What the provider told is what is shown; what comes after it is counted as it counts.
     assert thread.prepared().tokens.value == int(said * 1.5)
     assert thread.explain().tokens == history
@@ -189,6 +188,15 @@ def test_what_is_no_usage_is_refused() -> None:
         opened().record_usage("x")
     with pytest.raises(InvalidMessage, match="no usage of openai-chat, whose field is prompt_tokens; name the `wire`"):
         opened().record_usage({"input_tokens": 5, "output_tokens": 1})
+
+
+@pytest.mark.parametrize("usage", [{}, {"foo": 1}, {"total_tokens": 5}, {"usage": {}}])
+def test_a_usage_that_does_not_say_what_was_read_is_refused_and_not_stored(usage: dict[str, object]) -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": "hello"})
+    with pytest.raises(InvalidMessage, match="whose field is prompt_tokens; send what the provider's response has"):
+        thread.record_usage(usage)
+    assert thread.seq == 1
 
 
 def test_a_shortened_result_is_given_back_whole_or_in_part() -> None:

@@ -9,6 +9,7 @@ import msgspec
 from sash.core.budget import Ledger, SourceName
 from sash.core.message import by_sash
 from sash.core.tokens import NO_TOKENS, Counter, TokenCount
+from sash.errors import InvalidArgument
 
 _KNOWN: Mapping[str, SourceName] = {"skills": "skills", "knowledge": "knowledge", "cross-thread": "cross-thread"}
 
@@ -19,9 +20,15 @@ class Source(msgspec.Struct, frozen=True):
     """Text from outside the conversation: a skill, an article, what another thread found."""
 
     name: str
+    """`skills`, `knowledge`, `cross-thread`; or one of your own: the model reads it, and `knowledge` pays."""
     text: str
     stable: bool = True
     """It stands at the head and stays; otherwise it stands with the current input."""
+
+    def __post_init__(self) -> None:
+        for field, kind, wanted in (("name", str, "text"), ("text", str, "text"), ("stable", bool, "True or False")):
+            if not isinstance(value := getattr(self, field), kind):
+                raise InvalidArgument(field, value, wanted)
 
     @property
     def kind(self) -> SourceName:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from sash.arguments import LINES, TEXT, takes
 from sash.core.explain import explain
 from sash.core.explanation import Explanation
 from sash.core.frame import place_of
@@ -79,6 +80,7 @@ class Fitted(Prepared):
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
         return explain(self.fold, read_list(self.listed, self._body.wire), stored=False)
 
+    @takes(handle=TEXT, lines=LINES, grep=TEXT)
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
         """The whole of a shortened block, or some of its lines: by number, or by a pattern."""
         return excerpt(self._whole(handle), lines=lines, grep=grep)

@@ -27,14 +27,15 @@ _READ: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def tokens_read(usage: object, wire: str) -> int | None:
+def tokens_read(usage: object, wire: str) -> int:
     """
-    The tokens that the model read, cached ones among them; None where the usage does not say.
+    The tokens that the model read, cached ones among them.
 
     Takes the `usage` of a response as a mapping, as JSON or as the SDK's object; a whole
-    response will do too. What the model wrote is no part of it.
+    response will do too. What the model wrote is no part of it. What does not say what was
+    read is refused: nothing could be learned from it, and nobody would notice.
     """
-    wire_named(wire)
+    fields = _READ[wire_named(wire).NAME]
     try:
         said: Any = msgspec.json.decode(as_json(usage))
     except msgspec.DecodeError:
@@ -45,17 +46,19 @@ def tokens_read(usage: object, wire: str) -> int | None:
         raise InvalidMessage(
             f"{usage!r} is no usage; send what the provider's response has under `usage`", field="usage"
         )
-    parts = [said.get(name) for name in _READ.get(wire, ())]
+    parts = [said.get(name) for name in fields]
     known = [part for part in parts if isinstance(part, int) and not isinstance(part, bool) and part >= 0]
-    if not known and any(name in said for names in _READ.values() for name in names):
-        raise InvalidMessage(
-            f"{usage!r} is no usage of {wire}, whose field is {' + '.join(_READ[wire])}; name the `wire` it is of",
-            field="usage",
-        )
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    whose = f"no usage of {wire}, whose field is {' + '.join(fields)}"
+    if any(name in said for names in _READ.values() for name in names):
+        raise InvalidMessage(f"{usage!r} is {whose}; name the `wire` it is of", field="usage")
+    raise InvalidMessage(
+        f"{usage!r} is {whose}; send what the provider's response has under `usage`, or leave it", field="usage"
+    )
 
 
-def report_of(window: Window, read: int | None) -> Report:
+def report_of(window: Window, read: int) -> Report:
     """What a provider read of the last request, beside our estimate of it."""
     fold, ledger = window.fold, window.context().ledger
     beside = sum(row.used.value for row in ledger.rows if row.source not in ("history", "reserve"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from sash.arguments import Kind, takes
 from sash.core.difference import Difference, diff
 from sash.core.fold import Fold
 from sash.core.message import Message
@@ -122,6 +123,7 @@ class Prepared:
         """Bytes of the body, about: its fields without what stands between them."""
         return self.made.size
 
+    @takes(before=Kind("a request that `fit` or `prepared` gave", lambda value: isinstance(value, Prepared)))
     def since(self, before: Prepared) -> Difference:
         """What is different in it from the request before: what entered, left, stayed cached, and what that costs."""
         fixed = sum(self.report.ledger.row(name).used.value for name in ("system", "tools"))
