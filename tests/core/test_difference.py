@@ -150,3 +150,30 @@ def test_everything_is_alike_moved_left_or_entered(before: str, after: str) -> N
     assert len(before) == found.alike + found.again.value // 10 + len(found.left)
     assert not found.changed
     assert found.grew == after.startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ([A, B], [A, B, C], """20 before, 30 after
+cached   2 messages  20  the same at the beginning of both
+entered   1 message  10  only in the second
+it only grew: all of the first is cached"""),
+        ([A, B, C, D], [A, D, E], """40 before, 30 after
+cached    1 message  10  the same at the beginning of both
+again                10  in both, but behind the first difference: paid for again
+entered   1 message  10  only in the second
+left     2 messages  20  only in the first
+costs 10 tokens at list price more than having only grown, saves 2 with each later request: pays after 5"""),
+        ([A, B], [A], """20 before, 10 after
+cached  1 message  10  the same at the beginning of both
+left    1 message  10  only in the first
+costs no more than having only grown"""),
+        ([A, B], [B, A], """20 before, 20 after
+cached  0 messages   0  the same at the beginning of both
+again               20  in both, but behind the first difference: paid for again
+costs 23 tokens at list price more than having only grown, and never pays"""),
+    ],
+)  # fmt: skip
+def test_a_difference_reads_as_a_few_lines(before: list[Message], after: list[Message], shown: str) -> None:
+    assert str(compare(before, after)) == shown

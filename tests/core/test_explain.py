@@ -320,3 +320,20 @@ def test_another_setting_is_named_where_another_limit_was_reached() -> None:
     kept = [number for number, turn in turns.items() if turn.reason.startswith("the policy keeps the newest 3 turns")]
     assert kept == [*turns][-4:-1]
     assert turns[1].reason.endswith(BECAUSE["recent turns"])
+
+
+def test_an_explanation_reads_as_a_line_for_history_and_one_for_turns_alike() -> None:
+    policy = Policy(history_tokens=2_200, counter="chars4")
+    told = explain(folded([message for number in range(1, 8) for message in turn(number)], policy))
+    head, *lines = str(told).splitlines()
+    assert head == "history ~1.5k: slides above 2,200, down to 1,100; frame 2, live from turn 5"
+    assert [line[:23] for line in lines] == [
+        "turn    state    tokens",
+        "1 to 2  evicted   ~1.0k",
+        "3 to 4  evicted   ~1.0k",
+        "5       live       ~502",
+        "6       live       ~502",
+        "7       live       ~502",
+    ]
+    assert lines[1][23:] == f"  {told.turns[0].reason}"
+    assert str(explain(folded([], policy))) == "history 0: slides above 2,200, down to 1,100; frame 0, live from turn 0"

@@ -16,6 +16,8 @@ from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import InvalidArgument, UnknownHandle, WindowOverflow
 from sash.fitting import Fitted, fit
+from sash.store import MemoryStore
+from sash.thread import open_thread
 from tests.builders import WIRES, Call, Script, lines, words
 
 COUNTED = Policy(counter="chars4")
@@ -116,6 +118,25 @@ def test_a_frame_is_told_of_once_when_it_is_made(caplog: pytest.LogCaptureFixtur
             script.assistant("ok")
     assert [frame.number for frame in frames] == list(range(1, len(frames) + 1))
     assert len(caplog.records) == len(frames) > 1
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "anthropic", "flat"])
+def test_a_request_tells_where_its_tokens_go_as_a_thread_does(wire: str) -> None:
+    said = chat(12, "openai-chat" if wire == "flat" else wire).user("more").said
+    policy = Policy.recent(3, counter="chars4") if wire == "flat" else SMALL
+    fitted = fit(said, wire=wire, policy=policy)
+    thread = open_thread("t", store=MemoryStore(), wire=wire, policy=policy)
+    thread.append(said, wire="openai-chat" if wire == "flat" else wire)
+    assert fitted.context() == thread.context()
+    assert fitted.pressure() == thread.pressure()
+    assert fitted.context().used == fitted.tokens
+
+
+def test_the_context_of_a_request_that_gave_way_is_its_own() -> None:
+    policy = Policy(counter="chars4", window=2_000, history_tokens=0, trigger_share=1.0, fixed_tokens=0)
+    fitted = fit(chat(12).user(words(600)).said, policy=policy, system=words(500))
+    assert fitted.context().used == fitted.tokens
+    assert fitted.context().boundary == fitted.report.frame.boundary
 
 
 def test_a_request_is_given_also_where_whoever_is_told_of_its_frame_fails(caplog: pytest.LogCaptureFixture) -> None:

@@ -30,6 +30,13 @@ def test_a_fork_begins_with_the_request_of_its_place_and_goes_its_own_way() -> N
     assert thread.verify().ok
 
 
+def test_a_handle_says_how_many_events_its_thread_has_before_it_has_read_one() -> None:
+    thread = opened()
+    talk(thread, 12)
+    assert repr(thread.fork("other")) == f"<Thread 'other', {thread.seq} events>"
+    assert repr(opened(thread.store)) == repr(thread)
+
+
 def test_a_fork_copies_no_message() -> None:
     store = MemoryStore()
     thread = opened(store)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from sash.core.cost import ANTHROPIC, Piece, Prices, charge, shared_prefix
+from sash.core.lines import aligned
 from sash.core.message import Message, Role, ToolCall, ToolResult, identity
 from sash.core.tokens import TokenCount, total
 from sash.core.turn import title_of
@@ -47,7 +48,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     extra: float
     """What the second request costs beyond one that had only grown, in tokens at list price."""
     saves: float
-    """What each later request costs less."""
+    """What each later request costs less, in tokens at list price: what is not sent, as read from the cache."""
 
     @property
     def grew(self) -> bool:
@@ -60,6 +61,32 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         if self.extra <= 0:
             return 0
         return math.ceil(self.extra / self.saves) if self.saves > 0 else None
+
+    def __str__(self) -> str:
+        """What stayed, what came and went, and what that costs; a line each."""
+        rows = [
+            ("cached", _messages(self.alike), str(self.cached), "the same at the beginning of both"),
+            ("again", "", str(self.again), "in both, but behind the first difference: paid for again"),
+            *(
+                (name, _messages(len(changes)), str(total(change.tokens for change in changes)), why)
+                for name, changes, why in (
+                    ("entered", self.entered, "only in the second"),
+                    ("left", self.left, "only in the first"),
+                    ("changed", self.changed, "say less in the second"),
+                )
+                if changes
+            ),
+        ]
+        listed = [row for row in rows if row[0] != "again" or self.again.value]
+        return "\n".join((f"{self.before} before, {self.after} after", aligned(listed, right=(1, 2)), self._worth()))
+
+    def _worth(self) -> str:
+        if self.grew:
+            return "it only grew: all of the first is cached"
+        extra = f"costs {self.extra:,.0f} tokens at list price more than having only grown"
+        if not self.pays_after:
+            return f"{extra}, and never pays" if self.pays_after is None else "costs no more than having only grown"
+        return f"{extra}, saves {self.saves:,.0f} with each later request: pays after {self.pays_after}"
 
 
 def diff(
@@ -103,6 +130,10 @@ def diff(
         extra=sent.cost(prices) - otherwise.cost(prices),
         saves=(otherwise.tokens - sent.tokens) * prices.read,
     )
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} {'message' if count == 1 else 'messages'}"
 
 
 def _matched(before: Sequence[bytes], after: Sequence[bytes], start: int) -> dict[int, int]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Literal
 
 import msgspec
 
 from sash.core.frame import Reason
+from sash.core.lines import aligned
 from sash.core.priority import Score
 from sash.core.recall import Hit
-from sash.core.tokens import TokenCount
+from sash.core.tokens import TokenCount, total
 
 State = Literal["live", "carried", "evicted", "rewound"]
 ResultState = Literal["whole", "shortened", "digested", "evicted"]
@@ -124,3 +126,23 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Since an undo the high mark is not looked at, until the window is full or somebody compacts."""
     trouble: str = ""
     """Why the last attempt at a summary failed, and whether there will be another."""
+
+    def __str__(self) -> str:
+        """A line for history, and one for neighbouring turns that stand where they stand for the same reason."""
+        head = (
+            f"history {self.tokens}: slides above {self.high:,}, down to {self.low:,}; "
+            f"frame {self.frame}, live from turn {self.boundary}"
+        )
+        if not self.turns:
+            return head
+        alike = [list(turns) for _, turns in groupby(self.turns, key=lambda turn: (turn.state, turn.reason))]
+        rows = [
+            (_numbers(turns), turns[0].state, str(total(turn.tokens for turn in turns)), turns[0].reason)
+            for turns in alike
+        ]
+        return "\n".join((head, aligned([("turn", "state", "tokens", "why"), *rows], right=(2,))))
+
+
+def _numbers(turns: list[ExplainedTurn]) -> str:
+    first, last = turns[0].number, turns[-1].number
+    return str(first) if first == last else f"{first} to {last}"

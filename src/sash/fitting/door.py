@@ -12,7 +12,7 @@ from sash.core.limits import Limits
 from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidPolicy
-from sash.fitting.fitted import Fitted
+from sash.fitting.fitted import Fitted, Given
 from sash.fitting.replays import REPLAYS, KeptSummaries, Listed, Replayed
 from sash.window import OnFrame, Prepared, Report, Setup, Window, announce, system_prompt
 from sash.window.outgoing import Outgoing
@@ -84,7 +84,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         told = prepared.report
         return msgspec.structs.replace(told, repairs=(*lost, *told.repairs))
 
-    fitted = Fitted(messages_or_body, body, prepared, fields, report, listed=listed)
+    fitted = Fitted(Given(messages_or_body, body, listed), window, prepared, fields, report)
     if fitted.size > policy.body_bytes:
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
     frame = fitted.fold.frame

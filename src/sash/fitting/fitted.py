@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from sash.arguments import LINES, TEXT, takes
 from sash.core.explain import explain
 from sash.core.explanation import Explanation
 from sash.core.frame import place_of
+from sash.core.pressure import Pressure
 from sash.errors import UnknownHandle
 from sash.fitting.replays import Listed
-from sash.window import Prepared, Report, excerpt, text_of
+from sash.window import Context, Prepared, Report, Window, excerpt, text_of
 from sash.window.prepared import decoded, is_empty
 from sash.wire import Body, read_list, wire_named
 from sash.wire.json_text import items, mend_surrogates, object_of
+
+
+class Given(NamedTuple):
+    """A history as it came."""
+
+    whole: object
+    """What the caller gave: messages, or a body."""
+    body: Body
+    listed: Listed
 
 
 class Fitted(Prepared):
@@ -23,16 +33,15 @@ class Fitted(Prepared):
 
     def __init__(
         self,
-        given: object,
-        body: Body,
+        given: Given,
+        window: Window,
         prepared: Prepared,
         fields: Mapping[str, bytes],
         report: Callable[[], Report],
-        *,
-        listed: Listed,
     ) -> None:
         super().__init__(prepared.made, lambda: fields, report)
-        self._given, self._body, self._listed = given, body, listed
+        self._given, self._body, self._listed = given
+        self._window = window
 
     @cached_property
     def messages(self) -> list[Any]:
@@ -79,6 +88,14 @@ class Fitted(Prepared):
     def explain(self) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
         return explain(self.fold, read_list(self.listed, self._body.wire), stored=False)
+
+    def context(self) -> Context:
+        """Where the tokens of this request go."""
+        return self._window.context(self)
+
+    def pressure(self) -> Pressure:
+        """How full the window is with this request."""
+        return self.context().pressure
 
     @takes(handle=TEXT, lines=LINES, grep=TEXT)
     def expand(self, handle: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:

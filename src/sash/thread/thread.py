@@ -67,9 +67,11 @@ class Thread(Reading):
     used from several threads at once; other processes may hold the same thread.
     """
 
-    def __init__(self, log: Log, origin: Origin, *, name: str, wire: str, owned: bool = False) -> None:
+    def __init__(
+        self, log: Log, origin: Origin, *, name: str, wire: str, owned: bool = False, last_seq: int = 0
+    ) -> None:
         super().__init__(log, origin, name=name, wire=wire)
-        self._owned = owned
+        self._owned, self._last_seq = owned, last_seq
         self.on_frame: OnFrame | None = None
         """Is told of each frame once it is stored. An error of its own is logged, and nothing else."""
         self.before_slide: BeforeSlide | None = None
@@ -78,7 +80,8 @@ class Thread(Reading):
         """Writes summaries beside it, where a summarizer was given."""
 
     def __repr__(self) -> str:
-        return f"<Thread {self.name!r}, {self._tail.seq} events>"
+        # What is known without reading: whoever is shown a handle has not asked for anything yet.
+        return f"<Thread {self.name!r}, {max(self._tail.seq, self._last_seq)} events>"
 
     def __enter__(self) -> Thread:
         return self
@@ -419,7 +422,8 @@ class Thread(Reading):
 def handle_on(store: Store, row: ThreadRow, *, wire: str, owned: bool = False) -> Thread:
     """A handle on a stored thread."""
     origin = origin_of(store, row)
-    return Thread(log_of(store, row, origin), origin, name=row.name, wire=wire, owned=owned)
+    log = log_of(store, row, origin)
+    return Thread(log, origin, name=row.name, wire=wire, owned=owned, last_seq=row.last_seq)
 
 
 def _newest(written: Written) -> Frame | None:

@@ -206,12 +206,16 @@ class Window:
         """All turns, evicted ones too, each with where it stands and why."""
         return self.explain(past=past, stored=stored).turns
 
-    def context(self) -> Context:
-        """Where the tokens of the next request go: on the wire of the newest message, or in a flat prompt."""
-        fold = self.fold
+    def context(self, sent: Prepared | None = None) -> Context:
+        """
+        Where the tokens go of a request that was made here, or else of the next one.
+
+        The next one is on the wire of the newest message, or a flat prompt.
+        """
+        fold = self.fold if sent is None else sent.fold
         # Counted first: a window that comes from a store is read for it, and then knows its wire.
         messages = sum(1 for _ in fold.window())
-        ledger, used, unsent = self._used()
+        ledger, used, unsent = self._used(sent or self.upcoming())
         return Context(
             model=self.choice.model.name,
             counter=self.counter.id,
@@ -247,9 +251,8 @@ class Window:
         except InvalidRequest:
             return None
 
-    def _used(self) -> tuple[Ledger, TokenCount, int]:
-        """Who has what of the next request, what all of it takes as it is sent, and what of history is not in it."""
-        sent = self.upcoming()
+    def _used(self, sent: Prepared | None) -> tuple[Ledger, TokenCount, int]:
+        """Who has what of a request, what all of it takes as it is sent, and what of history is not in it."""
         if sent is not None:
             return sent.report.ledger, sent.tokens, sent.report.unsent
         # Nothing can be sent yet: what stands in the log is told.
