@@ -13,6 +13,7 @@ import pytest
 
 import sash
 from sash.cli.group import COMMANDS
+from sash.core.budget import Row
 from tests.gates import tree
 from tools import command_pages
 
@@ -62,8 +63,22 @@ def test_every_public_name_is_documented(name: str) -> None:
     assert re.search(rf"`(?:sash\.)?{re.escape(name)}\b", words_of_the_docs())
 
 
-@pytest.mark.parametrize("field", [*sash.Policy.__struct_fields__, *sash.Report.__struct_fields__])
-def test_every_field_of_a_policy_and_a_report_is_documented(field: str) -> None:
+VALUES = (
+    sash.Policy,
+    sash.Budget,
+    sash.Allotment,
+    sash.Prices,
+    sash.Source,
+    sash.Report,
+    sash.Difference,
+    sash.Explanation,
+    Row,
+)
+"""What users state, and what they are told, field by field."""
+
+
+@pytest.mark.parametrize("field", [*{field: None for value in VALUES for field in value.__struct_fields__}])
+def test_every_field_that_users_state_or_are_told_is_documented(field: str) -> None:
     assert re.search(rf"`{field}`", words_of_the_docs())
 
 

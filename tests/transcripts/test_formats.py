@@ -14,9 +14,12 @@ import apsw
 import pytest
 import zstandard
 
+from sash.core.message import identity
 from sash.core.turn import group
 from sash.errors import NotFound
+from sash.fitting import fit
 from sash.transcripts import Entry, Transcript, open_transcript
+from sash.wire import model_of, read
 from tests.transcripts.samples import SAMPLES, claude, codex, pi
 
 
@@ -41,6 +44,21 @@ TREE = [
     pi("message", "4", "2", **said("user", "taken")),
     pi("message", "5", "4", **said("assistant", "last")),
 ]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("as_sent", [False, True])
+def test_the_body_of_a_session_says_what_the_session_says(name: str, as_sent: bool) -> None:
+    transcript = opened(SAMPLES[name])
+    said = transcript.conversation(as_sent=as_sent)
+    body = transcript.body(as_sent=as_sent)
+    again = read(body, transcript.wire)
+    assert [identity(message) for message in again.messages] == [identity(message) for message in said.messages]
+    assert [tool.name for tool in again.tools] == [tool.name for tool in said.tools]
+    assert model_of(again.fields) == transcript.model
+    fitted = fit(body, wire=transcript.wire)
+    turns = {turn.number for turn in group(said.messages) if turn.number >= 0}
+    assert {turn.number for turn in fitted.explain().turns} == turns
 
 
 def test_of_a_tree_the_branch_of_the_newest_entry_is_read_and_the_others_are_named() -> None:

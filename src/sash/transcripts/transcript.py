@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from sash.arguments import TEXT, Kind, takes
 from sash.errors import UnknownTranscript
 from sash.transcripts.about import About
@@ -15,7 +17,7 @@ from sash.transcripts.entry import Entry
 from sash.transcripts.registry import Format, format_named
 from sash.transcripts.sniff import format_of, trouble_with
 from sash.transcripts.source import Source
-from sash.wire import Conversation
+from sash.wire import Conversation, json_text, write_fields
 
 
 class Transcript(About):
@@ -75,6 +77,12 @@ class Transcript(About):
         said = tuple(entry.message for entry in self.messages(as_sent=as_sent) if entry.message.role != "meta")
         system = () if self.system is None else (self.system,)
         return Conversation(wire=self.wire, messages=(*system, *said), tools=self.tools)
+
+    def body(self, *, as_sent: bool = False) -> bytes:
+        """All that is sent of it, as a body on its wire: `sash.fit(transcript.body(), wire=transcript.wire)`."""
+        said = self.conversation(as_sent=as_sent)
+        model = {"model": msgspec.json.encode(self.model)} if self.model else {}
+        return json_text.object_of(model | write_fields(said.messages, said.tools, self.wire))
 
 
 @takes(
