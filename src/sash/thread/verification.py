@@ -34,7 +34,7 @@ def verified(tail: Tail, *, redacted: int = 0) -> Verification:
     """
     Folds a log from its first event on and compares turns, frames and the state that is in use.
 
-    Up to the event `redacted`, and up to the newest redaction of its own, the words that frames were made from are gone.
+    Up to the event `redacted`, and up to its own newest redaction, the words that frames were made from are gone.
     """
     current, last = tail.current(), tail.seq
     recorded: dict[int, list[Frame]] = {}
