@@ -15,7 +15,7 @@ from sash.core.cost import OPENAI
 from sash.core.model_limits import ModelLimits
 from sash.core.policy import Policy, policy_from
 from sash.core.policy_fields import PolicyFields
-from sash.errors import InvalidPolicy
+from sash.errors import InvalidPolicy, UnknownCounter
 
 ANY: Any = sash
 """The library, to somebody without a type checker."""
@@ -132,9 +132,6 @@ def test_a_choice_is_one_of_its_words(name: str, value: object) -> None:
         ("cache_seconds", "300"),
         ("counter", 4),
         ("counter", None),
-        ("counter", "abacus"),
-        ("counter", "exact:"),
-        ("counter", "abacus:llama3"),
         ("budget", 5),
         ("prices", 5),
         ("prices", {"read": 0.1}),
@@ -145,6 +142,19 @@ def test_a_choice_is_one_of_its_words(name: str, value: object) -> None:
 )
 def test_other_values_are_refused_by_name_too(name: str, value: object) -> None:
     assert refused(**{name: value}).field == name
+
+
+@pytest.mark.parametrize("name", ["abacus", "exact:", "abacus:llama3"])
+def test_a_counter_that_there_is_not_is_refused_when_the_policy_is_made(name: str) -> None:
+    with pytest.raises(UnknownCounter, match="use one of exact"):
+        Policy(counter=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "exact", "exact:llama3", "hf:FILE", "estimate:qwen", "remote:anthropic", "chars4"]
+)
+def test_a_counter_is_named_alone_or_with_what_it_counts_by(name: str) -> None:
+    assert Policy(counter=name).counter == name
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -14,7 +14,7 @@ from sash.core.model_limits import ModelLimits, limits_stated
 from sash.core.policy_fields import Check, Order, PolicyFields, Replacement
 from sash.core.stated import Stated
 from sash.core.tokens import COUNTERS, names_a_counter
-from sash.errors import InvalidPolicy
+from sash.errors import InvalidPolicy, UnknownCounter
 
 DEFAULT_WINDOW = 128_000
 """Of a model that nobody knows, where nobody has stated another default."""
@@ -263,8 +263,10 @@ def _check(name: str, value: object) -> None:
         if not isinstance(value, tuple) or not all(isinstance(model, ModelLimits) for model in value):
             raise InvalidPolicy(name, value, "a tuple of ModelLimits")
     elif name == "counter":
-        if value != "" and not names_a_counter(value):
-            raise InvalidPolicy(name, value, f"one of {', '.join(COUNTERS)}; empty: the model's own")
+        if not isinstance(value, str):
+            raise InvalidPolicy(name, value, "the name of a counter")
+        if value and not names_a_counter(value):
+            raise UnknownCounter(value, known=COUNTERS)
     elif name in _SWITCHES:
         if not isinstance(value, bool):
             raise InvalidPolicy(name, value, "true or false")

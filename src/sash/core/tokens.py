@@ -135,9 +135,10 @@ class Counter(Protocol):
         """A picture by the provider's rule, from the size its own header states."""
 
 
-def names_a_counter(name: object) -> bool:
+def names_a_counter(name: str) -> bool:
     """Whether a counter can be asked for so; whether there is such a vocabulary or file is seen when it is."""
-    if not isinstance(name, str):
-        return False
     kind, colon, which = name.partition(":")
-    return name in COUNTERS if not colon else bool(which) and any(known.startswith(f"{kind}:") for known in COUNTERS)
+    if not colon:
+        return name in COUNTERS
+    # An endpoint counts for `sash count`, which is set up like the rest; a window refuses it as soon as it counts.
+    return bool(which) and (kind == "remote" or any(known.startswith(f"{kind}:") for known in COUNTERS))
