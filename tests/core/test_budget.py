@@ -335,3 +335,10 @@ def test_a_budget_larger_than_its_window_is_refused_with_its_sizes() -> None:
     budget.check(1_100)
     with pytest.raises(InvalidPolicy, match=r"budget is 1100; .* window of 1,000 .* \(history 700, reserve 400\)"):
         budget.check(1_000)
+
+
+def test_a_ledger_tells_the_room_that_is_really_left_to_the_answer() -> None:
+    settled = settle(Budget(reserve=Allotment(tokens=55)), {"history": TokenCount(100)}, 100)
+    told = settled.reserving(50)
+    assert (told.row("reserve").given, told.row("reserve").allotted) == (50, 55)
+    assert told.rows[:-1] == settled.rows[:-1]

@@ -322,6 +322,20 @@ def test_another_setting_is_named_where_another_limit_was_reached() -> None:
     assert turns[1].reason.endswith(BECAUSE["recent turns"])
 
 
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("high mark", "raise `history_tokens`"),
+        ("bytes", "raise `body_bytes`"),
+        ("window", "raise `window`, or lower `reserve_tokens`"),
+    ],
+)
+def test_what_would_bring_a_turn_back_is_what_its_slide_was_made_for(reason: Reason, remedy: str) -> None:
+    fold = folded(LOG[:20], msgspec.structs.replace(PLAIN, history_tokens=9_000, window=20_000, reserve_tokens=100))
+    assert fold.slide(reason, low=200) is not None
+    assert explain(fold, stored=False).turns[0].back == (remedy,)
+
+
 def test_an_explanation_reads_as_a_line_for_history_and_one_for_turns_alike() -> None:
     policy = Policy(history_tokens=2_200, counter="chars4")
     told = explain(folded([message for number in range(1, 8) for message in turn(number)], policy))
