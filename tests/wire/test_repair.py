@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sash.core.message import BESIDE, Message, Text, ToolResult
 from sash.core.turn import Grouping
 from sash.errors import InvalidRequest
-from sash.wire import check, prepare, read, repair, wire_named, write_fields
+from sash.wire import Preparing, check, prepare, read, repair, wire_named, write_fields
 from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN, Mending
 from tests.wire.strategies import WIRES, broken_messages
 
@@ -338,6 +338,33 @@ def test_repairs_name_the_message_that_was_given() -> None:
     sent = prepare(messages(history, "anthropic"), "openai-responses")
     assert [(made.what, made.message) for made in sent.repairs if made.what == "orphan-result"] == [
         ("orphan-result", 2)
+    ]
+
+
+def noted(*history: dict[str, Any], wire: str = "openai-chat") -> list[tuple[str, int]]:
+    """What was done, and to which message of the history."""
+    return [(made.what, made.message) for made in prepare(messages(list(history), wire), wire).repairs]
+
+
+def test_a_message_after_words_that_had_to_wait_keeps_its_place() -> None:
+    history = (USER, call("a"), USER, {"role": "assistant", "content": ""}, USER)
+    assert noted(*history) == [("missing-result", 1), ("moved", 2), ("empty-message", 3)]
+    preparing = Preparing("openai-chat")
+    preparing.take(messages([USER, call("a"), USER, {"role": "assistant", "content": "so"}, USER], "openai-chat"))
+    assert preparing.places == [0, 1, 1, 2, 3, 4]
+
+
+def test_a_missing_result_is_told_of_the_call() -> None:
+    assert noted(USER, call("a"), {"role": "assistant", "content": "so"}, USER) == [("missing-result", 1)]
+    assert noted(USER, call("a"), USER) == [("missing-result", 1), ("moved", 2)]
+    shell = {"type": "shell_call", "call_id": "a", "action": {"commands": ["ls"]}}
+    assert noted(USER, shell, USER, wire="openai-responses") == [("unanswered-call", 1), ("moved", 2)]
+    first = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    second = {**first, "call_id": "b"}
+    assert noted(USER, first, second, USER, wire="openai-responses") == [
+        ("missing-result", 1),
+        ("missing-result", 2),
+        ("moved", 3),
     ]
 
 

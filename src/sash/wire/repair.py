@@ -43,6 +43,8 @@ class _Open(msgspec.Struct):
     opaque: bool = False
     place: int = 0
     """Where its message stands in the request."""
+    position: int = 0
+    """Where its message stands in the history."""
 
 
 def repair(messages: Iterable[Message], rules: Rules) -> Repaired:
@@ -174,15 +176,14 @@ class Mending:
 
     def _drop_reasoning(self, end: int) -> None:
         """Reasoning right before this place did not lead to anything."""
-        position = self.position
         for place in reversed(range(end)):
             message = self.sent[place]
             if message is not None:
                 if not _only_thinks(message):
                     break
-                self.sent[place], self.position = None, self.origins[place]
-                self._note("dangling-reasoning", "reasoning without the item it led to was left out")
-        self.position = position
+                self.sent[place] = None
+                why = "reasoning without the item it led to was left out"
+                self._note("dangling-reasoning", why, self.origins[place])
 
     def _take_assistant(self, message: Message) -> None:
         if self.open and not (self.rules.joins_runs and self.after_assistant):
@@ -203,7 +204,7 @@ class Mending:
         self._send(message if blocks is None else message.edit(tuple(blocks)))
         if opened:
             for call in opened:
-                call.place = len(self.sent) - 1
+                call.place, call.position = len(self.sent) - 1, self.position
             self.open += opened
 
     def _take_results(self, message: Message) -> None:
@@ -267,10 +268,10 @@ class Mending:
         unanswered: list[_Open] = []
         for call in self.open:
             if call.opaque:
-                self._note("unanswered-call", f"call {call.given!r} has no result and was left out")
+                self._note("unanswered-call", f"call {call.given!r} has no result and was left out", call.position)
                 self._leave_out(call)
             else:
-                self._note("missing-result", f"call {call.given!r} has no result")
+                self._note("missing-result", f"call {call.given!r} has no result", call.position)
                 unanswered.append(call)
         self.open = []
         self._send_stubs(unanswered)
@@ -279,11 +280,15 @@ class Mending:
     def _send_stubs(self, calls: Sequence[_Open]) -> None:
         error = self.rules.results_in_user_messages
         stubs = [ToolResult(call.sent, (Text(INTERRUPTED),), error=error, custom=call.custom) for call in calls]
+        now = self.position
         if stubs and self.rules.results_in_user_messages:
+            self.position = calls[0].position
             self._send(Message(role="user", blocks=tuple(stubs)))
         elif stubs:
-            for stub in stubs:
+            for call, stub in zip(calls, stubs, strict=True):
+                self.position = call.position
                 self._send(Message(role="tool", blocks=(stub,)))
+        self.position = now
 
     def _leave_out(self, call: _Open) -> None:
         message = self.sent[call.place]
@@ -298,10 +303,12 @@ class Mending:
 
     def _release(self) -> None:
         held, self.held = self.held, []
+        now = self.position
         for position, message in held:
             self.position = position
             self._note("moved", "said while calls were open; sent after their results")
             self._send(message)
+        self.position = now
 
     def _send(self, message: Message) -> None:
         if self._unfussy and message.blocks:
@@ -355,8 +362,9 @@ class Mending:
             self._note("renamed-id", f"call {given!r} is sent as {sent!r}: ids are unique and plain")
         return sent
 
-    def _note(self, what: str, why: str) -> None:
-        self.repairs.append(Repair(what=what, message=self.position, why=why))
+    def _note(self, what: str, why: str, position: int | None = None) -> None:
+        """A repair of the message at hand, unless another is named."""
+        self.repairs.append(Repair(what=what, message=self.position if position is None else position, why=why))
 
 
 def _only_thinks(message: Message) -> bool:
