@@ -298,31 +298,55 @@ def broken_messages(draw: st.DrawFn, wire: str, *, max_size: int = 10) -> list[d
 
 
 def _broken_chat() -> st.SearchStrategy[dict[str, Any]]:
-    call = st.builds(lambda name: {"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}}, IDS)
+    call = st.builds(
+        lambda name, tool: {"id": name, "type": "function", "function": {"name": tool, "arguments": "{}"}},
+        IDS,
+        st.sampled_from(["f", "f", ""]),
+    )
     odd = st.builds(lambda name: {"id": name, "type": "odd", "odd": {}}, IDS)
     return st.one_of(
         st.builds(
             lambda text: {"role": "user", "content": text},
-            st.sampled_from(["hi", "", " ", [{"type": "text", "text": "x"}]]),
+            st.sampled_from(["hi", "", " ", [{"type": "text", "text": "x"}], []]),
         ),
-        st.builds(lambda text: {"role": "assistant", "content": text}, st.sampled_from(["yes", "", None])),
+        st.builds(lambda text: {"role": "assistant", "content": text}, st.sampled_from(["yes", "", None, []])),
         st.builds(
             lambda calls, text: {"role": "assistant", "content": text, "tool_calls": calls},
             st.lists(call | odd, max_size=3),
-            st.sampled_from(["yes", None]),
+            st.sampled_from(["yes", None, []]),
         ),
-        st.builds(lambda name: {"role": "tool", "tool_call_id": name, "content": "r"}, IDS),
-        st.just({"role": "system", "content": "be kind"}),
+        st.builds(
+            lambda name, said: {"role": "tool", "tool_call_id": name, "content": said},
+            IDS,
+            st.sampled_from(["r", "r", []]),
+        ),
+        st.sampled_from([{"role": "system", "content": "be kind"}, {"role": "system", "content": []}]),
+        st.just({"role": "assistant", "content": [], "refusal": "no"}),
         st.just({"role": "assistant", "content": None, "function_call": {"name": "old", "arguments": "{}"}}),
         st.just({"role": "function", "name": "old", "content": "r"}),
     )
 
 
 def _broken_anthropic() -> st.SearchStrategy[dict[str, Any]]:
-    result = st.builds(lambda name: {"type": "tool_result", "tool_use_id": name, "content": "r"}, IDS)
     text = st.sampled_from([{"type": "text", "text": "x"}, {"type": "text", "text": " "}])
-    call = st.builds(lambda name: {"type": "tool_use", "id": name, "name": "f", "input": {}}, IDS)
-    thinking = st.just({"type": "thinking", "thinking": "hm", "signature": "c2ln"})
+    result = st.builds(
+        lambda name, said: {"type": "tool_result", "tool_use_id": name, "content": said},
+        IDS,
+        st.sampled_from(["r", "r", " "]) | st.lists(text, max_size=2),
+    )
+    call = st.builds(
+        lambda name, tool, given: {"type": "tool_use", "id": name, "name": tool, "input": given},
+        IDS,
+        st.sampled_from(["f", "f", ""]),
+        st.sampled_from([{}, {"a": 1}, "", "x", '{"a":1}', [1]]),
+    )
+    thinking = st.sampled_from(
+        [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "thinking", "thinking": "hm", "signature": ""},
+        ]
+    )
     return st.one_of(
         st.builds(lambda content: {"role": "user", "content": content}, st.sampled_from(["hi", "", " ", []])),
         st.builds(lambda blocks: {"role": "user", "content": blocks}, st.lists(result | text, max_size=4)),
@@ -338,14 +362,21 @@ def _broken_items() -> st.SearchStrategy[dict[str, Any]]:
     kinds = st.sampled_from(["function_call", "custom_tool_call", "shell_call"])
     outputs = st.sampled_from(["function_call_output", "custom_tool_call_output", "shell_call_output"])
     numbers = st.sampled_from([None, "i1", "i2"])
-    spoken = {"name": "f", "arguments": "{}", "input": "x"}
+    spoken = {"arguments": "{}", "input": "x"}
+    names = st.sampled_from(["f", "f", ""])
     return st.one_of(
         st.builds(
             lambda text: {"role": "user", "content": text},
-            st.sampled_from(["hi", "", [{"type": "input_text", "text": "x"}]]),
+            st.sampled_from(["hi", "", [{"type": "input_text", "text": "x"}], []]),
         ),
         st.builds(lambda text: {"role": "assistant", "content": text}, st.sampled_from(["yes", ""])),
-        st.builds(lambda kind, name, i: {"type": kind, "call_id": name, "id": i, **spoken}, kinds, IDS, numbers),
+        st.builds(
+            lambda kind, call, i, name: {"type": kind, "call_id": call, "id": i, "name": name, **spoken},
+            kinds,
+            IDS,
+            numbers,
+            names,
+        ),
         st.builds(lambda kind, name: {"type": kind, "call_id": name, "output": "r"}, outputs, IDS),
         st.builds(lambda i: {"type": "reasoning", "id": i, "summary": []}, numbers),
         st.sampled_from([{"role": "system", "content": "be kind"}, {"type": "web_search_call", "id": "i1"}]),

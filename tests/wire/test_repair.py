@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.core.message import BESIDE, Message, Text, ToolResult
+from sash.core.message import BESIDE, Message, Text, ToolCall, ToolResult
 from sash.core.turn import Grouping
 from sash.errors import InvalidRequest
 from sash.wire import Preparing, check, prepare, read, repair, wire_named, write_fields
-from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN, Mending
-from tests.wire.strategies import WIRES, broken_messages
+from sash.wire.repair import BEGINS, EMPTY, INTERRUPTED, ORPHAN, UNNAMED, Mending
+from tests.wire.strategies import FIELDS, WIRES, broken_messages
 
 
 def messages(history: Sequence[Any], wire: str) -> tuple[Message, ...]:
@@ -226,6 +227,119 @@ def test_t10_an_empty_assistant_message_is_left_out() -> None:
         assert repaired(USER, nothing, USER) == (["u hi", "u hi"], ["empty-message"])
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"role": "user", "content": []}, {"role": "user", "content": ""}),
+        ({"role": "system", "content": [ ]}, {"role": "system", "content": ""}),
+        ({"role": "assistant", "content": "x", "tool_calls": []}, {"role": "assistant", "content": "x"}),
+        ({"role": "assistant", "content": [], "refusal": "no"}, {"role": "assistant", "content": "", "refusal": "no"}),
+        ({"role": "assistant", "content": "x", "y": {"content": []}}, {"role": "assistant", "content": "x", "y": {"content": []}}),  # noqa: E501  (one case a line)
+    ],
+)  # fmt: skip
+def test_an_empty_list_is_not_sent_to_openai(given: dict[str, Any], sent: dict[str, Any]) -> None:
+    prepared = prepare(messages([USER, given], "openai-chat"), "openai-chat")
+    assert json.loads(write_fields(prepared.messages, (), "openai-chat")["messages"]) == [USER, sent]
+    made = [(made.what, made.message) for made in prepared.repairs]
+    assert made == ([] if given == sent else [("empty-list", 1)])
+
+
+def test_a_call_beside_an_empty_list_and_its_empty_result_are_sent_as_empty_text() -> None:
+    history = [USER, {**call("a"), "content": []}, {"role": "tool", "tool_call_id": "a", "content": []}]
+    prepared = prepare(messages(history, "openai-chat"), "openai-chat")
+    written = json.loads(write_fields(prepared.messages, (), "openai-chat")["messages"])
+    assert written == [USER, {**call("a"), "content": ""}, {"role": "tool", "tool_call_id": "a", "content": ""}]
+    assert [(made.what, made.message) for made in prepared.repairs] == [("empty-list", 1), ("empty-list", 2)]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_call_that_names_no_tool_is_given_a_name(wire: str) -> None:
+    called: dict[str, Any] = {
+        "openai-chat": call("a") | {"tool_calls": [{"id": "a", "type": "function", "function": {"name": ""}}]},
+        "openai-responses": {"type": "function_call", "call_id": "a", "name": "", "arguments": "{}"},
+        "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "", "input": {}}]},
+    }[wire]
+    prepared = prepare(messages([USER, called], wire), wire)
+    assert [(made.what, made.message) for made in prepared.repairs] == [("unnamed-call", 1), ("missing-result", 1)]
+    assert [block.name for m in prepared.messages for block in m.blocks if isinstance(block, ToolCall)] == [UNNAMED]
+    assert UNNAMED.encode() in write_fields(prepared.messages, (), wire)[FIELDS[wire]]
+
+
+def asked(**given: Any) -> list[dict[str, Any]]:
+    """A call on Anthropic's wire, and its result, after a word of the user's."""
+    return [
+        USER,
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": given["input"]}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": given["content"]}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        (" ", {}),
+        ("x\ud83d", {"INVALID_JSON": "x\ufffd"}),
+        ([1], {"INVALID_JSON": "[1]"}),
+        (5, {"INVALID_JSON": "5"}),
+    ],
+)
+def test_a_call_is_made_with_an_object_on_anthropic(given: Any, sent: dict[str, Any]) -> None:
+    prepared = prepare(messages(asked(input=given, content="r"), "anthropic"), "anthropic")
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written == asked(input=sent, content="r")
+    assert [(made.what, made.message) for made in prepared.repairs] == [("arguments", 1)]
+
+
+def test_blank_texts_inside_a_result_are_left_out_and_what_stands_beside_them_keeps_its_fields() -> None:
+    said = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    history = asked(input={}, content=[{"type": "text", "text": " "}, said])
+    prepared = prepare(messages(history, "anthropic"), "anthropic")
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written == asked(input={}, content=[said])
+    assert [(made.what, made.message) for made in prepared.repairs] == [("blank-text", 2)]
+    for nothing in ("\n", [{"type": "text", "text": ""}]):
+        prepared = prepare(messages(asked(input={}, content=nothing), "anthropic"), "anthropic")
+        written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+        assert written[2]["content"] == [{"type": "tool_result", "tool_use_id": "a"}]
+
+
+def test_a_step_with_something_to_mend_is_not_passed_on() -> None:
+    for broken in (asked(input={}, content=" "), asked(input="x", content="r")):
+        preparing = Preparing("anthropic")
+        preparing.take(messages(broken[:1], "anthropic"))
+        preparing.take(messages(broken[1:], "anthropic"))
+        assert len(preparing.repairs()) == 1
+
+
+def test_results_stand_before_words_that_came_before_them() -> None:
+    _, called, answered = asked(input={}, content="r")
+    words = {"type": "text", "text": "wait"}
+    sent, made = repaired(USER, called, {"role": "user", "content": [words, *answered["content"]]}, wire="anthropic")
+    assert (sent[2], made) == ("u =a wait", ["sorted-results"])
+
+
+def test_what_answers_another_kind_of_call_is_no_result_of_this_one() -> None:
+    called = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    shell = {"type": "shell_call_output", "call_id": "a", "output": []}
+    assert noted(USER, called, shell, wire="openai-responses") == [("orphan-result", 2)]
+    assert repaired(USER, called, shell, wire="openai-responses")[0] == ["u hi", "a a()", "t =a"]
+
+
+def test_thinking_that_nobody_signed_is_left_out_on_anthropic() -> None:
+    unsigned = {"type": "thinking", "thinking": "hm"}
+    said = {"type": "text", "text": "so"}
+    blank = {"type": "text", "text": ""}
+    history: list[dict[str, Any]] = [USER, {"role": "assistant", "content": [unsigned, blank, said]}, USER]
+    prepared = prepare(messages(history, "anthropic"), "anthropic")
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written == [USER, {"role": "assistant", "content": [said]}, USER]
+    assert noted(*history, wire="anthropic") == [("unsigned-thinking", 1), ("blank-text", 1)]
+    alone = {"role": "assistant", "content": [{**unsigned, "signature": ""}]}
+    assert noted(USER, alone, USER, wire="anthropic") == [("unsigned-thinking", 1), ("empty-message", 1)]
+
+
 def test_t10_an_empty_user_message_is_a_stub_where_the_wire_refuses_it() -> None:
     assert repaired({"role": "user", "content": ""}, wire="anthropic") == ([f"u {EMPTY}"], ["empty-message"])
     assert repaired({"role": "user", "content": ""}) == (["u "], [])
@@ -394,6 +508,12 @@ def test_a_missing_result_is_told_of_the_call() -> None:
             ],
             "a result in",
         ),
+        ("openai-chat", [{"role": "user", "content": []}], "content is an empty list"),
+        ("openai-chat", [USER, {"role": "assistant", "content": "x", "tool_calls": []}], "tool_calls is an empty list"),
+        ("openai-responses", [{"type": "function_call", "call_id": "a", "name": ""}], "names no tool"),
+        ("anthropic", asked(input="x", content="r"), "what is no object"),
+        ("anthropic", asked(input={}, content=" "), "a text in a result is blank"),
+        ("anthropic", [{"role": "user", "content": [{"type": "thinking", "thinking": ""}]}], "without its signature"),
         ("openai-responses", [{"type": "reasoning", "id": "r", "summary": []}], "reasoning without"),
         ("openai-responses", [{"type": "function_call", "call_id": "a", "name": "f", "arguments": ""}], "anywhere"),
         ("openai-responses", [{"type": "function_call_output", "call_id": "a", "output": ""}], "which no call"),

@@ -22,6 +22,30 @@ MESSAGES = "messages"
 TAKES_TEXT = False
 SYSTEM = "system"
 
+_text = msgspec.json.Decoder(str)
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def arguments_object(call: ToolCall) -> msgspec.Raw:
+    """The arguments as the object this wire demands, whatever the model wrote."""
+    if not call.custom:
+        try:
+            _object.decode(call.arguments)
+            return msgspec.Raw(call.arguments.encode())
+        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeEncodeError):
+            if not call.arguments.strip():
+                return msgspec.Raw(b"{}")
+    return written({"input" if call.custom else "INVALID_JSON": call.arguments})
+
+
+def _as_object(call: ToolCall) -> str:
+    """What a call came with in the place of an object, as one: text that tells an object is that object."""
+    told = call.arguments
+    if told[:1] == '"':
+        told = json_text.decode(_text, told.encode())[0]
+    return str(arguments_object(ToolCall(call.id, call.name, told)), "utf-8")
+
+
 RULES = Rules(
     results_in_user_messages=True,
     joins_runs=True,
@@ -30,6 +54,8 @@ RULES = Rules(
     refuses_blank_text=True,
     refuses_empty_user=True,
     id_forbidden=r"[^a-zA-Z0-9_-]",
+    signed_thinking=True,
+    as_object=_as_object,
 )
 
 
@@ -87,7 +113,6 @@ _block = msgspec.json.Decoder(_Block)
 _named = msgspec.json.Decoder(_Named)
 _tool = msgspec.json.Decoder(_Tool)
 _content = msgspec.json.Decoder(str | list[msgspec.Raw])
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 as_json = json_text.as_json
@@ -283,18 +308,6 @@ def _render(block: Any) -> dict[str, Any]:
     else:
         source = {"type": "url", "url": block.url}
     return {"type": kind, "source": source} | ({"title": block.title} if getattr(block, "title", "") else {})
-
-
-def arguments_object(call: ToolCall) -> msgspec.Raw:
-    """The arguments as the object this wire demands, whatever the model wrote."""
-    if not call.custom:
-        try:
-            _object.decode(call.arguments)
-            return msgspec.Raw(call.arguments.encode())
-        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeEncodeError):
-            if not call.arguments.strip():
-                return msgspec.Raw(b"{}")
-    return written({"input" if call.custom else "INVALID_JSON": call.arguments})
 
 
 def read_tool(source: bytes) -> Tool:

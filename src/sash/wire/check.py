@@ -64,12 +64,15 @@ class Checking:
     def take(self, messages: Sequence[Message]) -> None:
         """More messages at its end."""
         pairs, lenient, first = self.pairs, self._lenient, self.place + 1
+        empty_list = self.rules.empty_list
         for place, message in enumerate(messages, first):
             blocks = message.blocks
             if lenient and len(blocks) == 1 and self.spoken:
                 # Nearly all are like this, beside those with calls: words while no call waits, or the result of one.
                 only = blocks[0]
-                if type(only) is Text:
+                if empty_list is not None and empty_list(message):
+                    pass
+                elif type(only) is Text:
                     if not pairs.waiting and message.role != "meta":
                         continue
                 elif type(only) is ToolResult and message.role == "tool" and pairs.answered(only.call_id):
@@ -84,19 +87,23 @@ class Checking:
             self.spoken = True
             if rules.starts_with_user and role != "user":
                 self._refuse("the first message is not the user's")
+        if rules.empty_list is not None and (field := rules.empty_list(message)):
+            self._refuse(f"{field} is an empty list")
         opened: list[str] = []
         closed: list[str] = []
         opaque = False
         for block in blocks:
-            kind = type(block)
-            if kind is Text:
+            if type(block) is Text:
                 continue
-            if kind is ToolResult:
-                closed.append(block.call_id)  # type: ignore[union-attr]  # mypy does not narrow by `kind is`
-            elif kind is ToolCall:
-                opened.append(block.id)  # type: ignore[union-attr]  # as above
-            elif kind is Opaque:
+            if type(block) is ToolResult:
+                closed.append(block.call_id)
+            elif type(block) is ToolCall:
+                opened.append(block.id)
+                self._take_call(block, message)
+            elif type(block) is Opaque:
                 opaque = True
+            elif type(block) is Thinking and rules.signed_thinking and not block.signature:
+                self._refuse("thinking without its signature")
         if opened:
             self._take_calls(role, opened)
         if closed and role == "assistant":
@@ -128,6 +135,13 @@ class Checking:
     def _refuse(self, what: str) -> None:
         self.found.append(Problem(self.place, what))
 
+    def _take_call(self, call: ToolCall, message: Message) -> None:
+        if not call.name:
+            self._refuse(f"call {call.id!r} names no tool")
+        # What came on another wire is written as an object, whatever it is.
+        if self.rules.as_object is not None and message.source and call.arguments[:1] != "{":
+            self._refuse(f"call {call.id!r} comes with what is no object")
+
     def _take_calls(self, role: str, opened: list[str]) -> None:
         for call in opened:
             if call in self.ids:
@@ -147,6 +161,8 @@ class Checking:
                 # Beside thinking a blank text is a separator that must go back as it came.
                 if type(block) is Text and not block.text.strip() and not _thinks(message):
                     self._refuse("a text is blank")
+                elif type(block) is ToolResult and any(type(p) is Text and not p.text.strip() for p in block.content):
+                    self._refuse("a text in a result is blank")
 
     def _take_item(self, message: Message, name: str) -> None:
         if name and name in self.items:

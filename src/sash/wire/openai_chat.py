@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,7 +24,30 @@ TAKES_TEXT = False
 SYSTEM = ""
 """The system prompt is a message among the others."""
 
-RULES = Rules()
+_LISTS = ("content", "tool_calls")
+_EMPTY = re.compile(rb'"(?:content|tool_calls)"\s*:\s*\[\s*\]')
+
+
+def _empty_list(message: Message) -> str:
+    """The field of a message that holds an empty list, which OpenAI refuses; what is laid over has none."""
+    if message.role != "assistant" and _says(message.blocks):
+        # By far the most: there is no need to look at what they came as.
+        return ""
+    if message.edited or message.wire != NAME or not _EMPTY.search(message.source):
+        return ""
+    kept = json_text.fields(message.source)
+    return next((field for field in _LISTS if _is_empty(kept.get(field))), "")
+
+
+def _says(blocks: Sequence[Block]) -> bool:
+    return bool(blocks) and not (type(blocks[0]) is ToolResult and not blocks[0].content)
+
+
+def _is_empty(value: msgspec.Raw | None) -> bool:
+    return value is not None and bytes(value)[:1] == b"[" and not json_text.items(value)
+
+
+RULES = Rules(empty_list=_empty_list)
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -187,18 +211,25 @@ def _laid_over(message: Message) -> bytes:
             result = _result(message)
             kept["tool_call_id"] = written(result.call_id)
             kept["content"] = _content_over(kept["content"], _result(old).content, result.content)
-        return json_text.object_of(kept)
+        return _written(kept)
     if _words(old) != _words(message):
         kept["content"] = _content_over(kept.get("content"), _words(old), _words(message))
         # Words that were a refusal stand in the content now.
         kept.pop("refusal", None)
     if _calls(old) != _calls(message):
         kept["tool_calls"] = lay_over(json_text.items(kept["tool_calls"]), _calls(old), _calls(message), _render_call)
-        if not _calls(message):
-            del kept["tool_calls"]
     for field in _BESIDE:
         if not any(type(block) is Opaque and block.kind == field for block in message.blocks):
             kept.pop(field, None)
+    return _written(kept)
+
+
+def _written(kept: dict[str, msgspec.Raw]) -> bytes:
+    """A message without lists that have nothing in them."""
+    if _is_empty(kept.get("content")):
+        kept["content"] = written("")
+    if _is_empty(kept.get("tool_calls")):
+        del kept["tool_calls"]
     return json_text.object_of(kept)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sash.core.message import Block, Opaque
+from sash.core.message import Block, Opaque, ToolResult
 from sash.wire import json_text
 
 
@@ -18,8 +18,8 @@ def lay_over(
     A JSON list of the new blocks, taken from the parts of the old ones wherever it can be.
 
     `parts[n]` is what `old[n]` was read from. An unchanged block is its own part; a
-    changed one in the same place keeps the fields we do not model; a block that
-    sash does not know is its own JSON.
+    changed one in the same place keeps the fields we do not model, and so do the
+    blocks of a result; a block that sash does not know is its own JSON.
     """
     whole: list[bytes] = []
     unused = list(range(len(old)))
@@ -31,12 +31,25 @@ def lay_over(
         elif type(block) is Opaque:
             whole.append(block.body)
         elif len(old) == len(new) and type(old[place]) is type(block):
-            kept = json_text.fields(parts[place])
-            kept.update((name, written(value)) for name, value in render(block).items())
-            whole.append(json_text.object_of(kept))
+            whole.append(_changed(parts[place], old[place], block, render))
         else:
             whole.append(msgspec.json.encode(render(block)))
     return msgspec.Raw(json_text.list_of(whole))
+
+
+def _changed(part: bytes, old: Block, new: Block, render: Callable[[Any], dict[str, Any]]) -> bytes:
+    kept, told = json_text.fields(part), render(new)
+    if (
+        type(new) is ToolResult
+        and type(old) is ToolResult
+        and bytes(kept.get("content", b""))[:1] == b"["
+        and new.content
+    ):
+        told |= {"content": lay_over(json_text.items(kept["content"]), old.content, new.content, render)}
+    for name in render(old).keys() - told.keys():
+        kept.pop(name, None)
+    kept.update((name, written(value)) for name, value in told.items())
+    return json_text.object_of(kept)
 
 
 def written(value: Any) -> msgspec.Raw:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from operator import is_
 
 import msgspec
 
@@ -22,6 +23,8 @@ from sash.wire.rules import Rules
 INTERRUPTED = by_sash("interrupted before it gave a result")
 ORPHAN = by_sash("a result was left out: no call waits for it")
 EMPTY = by_sash("an empty message")
+UNNAMED = "unnamed"
+"""What a call without a name is sent as calling."""
 BEGINS = by_sash("the conversation begins here")
 
 
@@ -77,6 +80,7 @@ class Mending:
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
         """Whatever says anything is sent as it is."""
         self._no_blanks = rules.refuses_blank_text
+        self._empty_list = rules.empty_list
         self._by_steps = not (rules.results_anywhere or rules.thinking_leads or rules.custom_results)
         """A step that is whole needs nothing of what came before it, and nothing of what comes next."""
         self.position = 0
@@ -116,11 +120,13 @@ class Mending:
     def _passes(self, message: Message, calls: dict[str, int], waiting: list[str]) -> bool:
         """Whether it can be sent as it is, after these calls, of which some wait for their results."""
         role, blocks = message.role, message.blocks
-        if not blocks or role == "meta":
+        if not blocks or role == "meta" or (self._empty_list is not None and self._empty_list(message)):
             return False
         if waiting:
             for block in blocks:
                 if type(block) is not ToolResult or block.call_id not in waiting:
+                    return False
+                if self._no_blanks and any(map(is_blank, block.content)):
                     return False
                 waiting.remove(block.call_id)
             return role == "tool" or role == "user"
@@ -128,7 +134,14 @@ class Mending:
             if type(block) is Text:
                 if self._no_blanks and not block.text.strip():
                     return False
-            elif type(block) is ToolCall and role == "assistant" and block.id not in calls and self._is_free(block.id):
+            elif (
+                type(block) is ToolCall
+                and role == "assistant"
+                and block.id not in calls
+                and self._is_free(block.id)
+                and block.name
+                and self._is_object(block.arguments)
+            ):
                 calls[block.id] = 1
                 waiting.append(block.id)
             else:
@@ -192,11 +205,11 @@ class Mending:
         opened: list[_Open] = []
         for place, block in enumerate(message.blocks):
             if type(block) is ToolCall:
-                sent = self._unique(block.id)
-                opened.append(_Open(block.id, sent, block.custom))
-                if sent != block.id:
+                sent = self._called(block, message)
+                opened.append(_Open(block.id, sent.id, block.custom))
+                if sent is not block:
                     blocks = blocks or list(message.blocks)
-                    blocks[place] = msgspec.structs.replace(block, id=sent)
+                    blocks[place] = sent
             elif type(block) is Opaque:
                 self.unseen = self.unseen or block.kind in self.rules.unseen
                 if block.opens:
@@ -310,12 +323,34 @@ class Mending:
             self._send(message)
         self.position = now
 
+    def _called(self, call: ToolCall, message: Message) -> ToolCall:
+        """The call as it can be sent."""
+        sent, name, arguments = self._unique(call.id), call.name, call.arguments
+        if not name:
+            name = UNNAMED
+            self._note("unnamed-call", f"call {call.id!r} names no tool and is sent as a call of {UNNAMED!r}")
+        # What came on another wire is written as an object all the same.
+        if message.source and not self._is_object(arguments):
+            assert self.rules.as_object is not None
+            arguments = self.rules.as_object(call)
+            self._note("arguments", f"call {call.id!r} came with what is no object, and is sent with one")
+        same = (sent, name, arguments) == (call.id, call.name, call.arguments)
+        return call if same else ToolCall(sent, name, arguments, call.custom)
+
+    def _is_object(self, arguments: str) -> bool:
+        """Whether arguments have the form that is asked for."""
+        return self.rules.as_object is None or arguments[:1] == "{"
+
     def _send(self, message: Message) -> None:
+        if self._empty_list is not None and (field := self._empty_list(message)):
+            if message.blocks or message.role != "assistant":
+                self._note("empty-list", f"{field} was an empty list")
+            message = message.edit(message.blocks)
         if self._unfussy and message.blocks:
             self.sent.append(message)
             self.origins.append(self.position)
             return
-        message = self._without_blanks(message)
+        message = self._without_blanks(self._signed(message))
         if not message.blocks and message.role == "assistant":
             self._note("empty-message", "the assistant's message says nothing")
             return
@@ -340,11 +375,23 @@ class Mending:
         # Beside thinking a blank text is a separator that must go back as it came.
         if not self._no_blanks or any(type(block) is Thinking for block in message.blocks):
             return message
-        blocks = tuple(block for block in message.blocks if type(block) is not Text or block.text.strip())
-        if len(blocks) == len(message.blocks):
+        blocks = [self._without_blank_parts(block) for block in message.blocks if not is_blank(block)]
+        if len(blocks) == len(message.blocks) and all(map(is_, blocks, message.blocks)):
             return message
         self._note("blank-text", "blank text was left out")
-        return message.edit(blocks)
+        return message.edit(tuple(blocks))
+
+    def _without_blank_parts(self, block: Block) -> Block:
+        if type(block) is not ToolResult or not any(map(is_blank, block.content)):
+            return block
+        return msgspec.structs.replace(block, content=tuple(part for part in block.content if not is_blank(part)))
+
+    def _signed(self, message: Message) -> Message:
+        """The message without thinking that nobody signed."""
+        if not self.rules.signed_thinking or not any(map(is_unsigned, message.blocks)):
+            return message
+        self._note("unsigned-thinking", "thinking without its signature was left out")
+        return message.edit(tuple(block for block in message.blocks if not is_unsigned(block)))
 
     def _is_free(self, call: str) -> bool:
         """Whether a call can be sent under the id that it came with."""
@@ -365,6 +412,16 @@ class Mending:
     def _note(self, what: str, why: str, position: int | None = None) -> None:
         """A repair of the message at hand, unless another is named."""
         self.repairs.append(Repair(what=what, message=self.position if position is None else position, why=why))
+
+
+def is_blank(block: Block) -> bool:
+    """Whether it is words, and says nothing."""
+    return type(block) is Text and not block.text.strip()
+
+
+def is_unsigned(block: Block) -> bool:
+    """Whether it is thinking without its provider's proof."""
+    return type(block) is Thinking and not block.signature
 
 
 def _only_thinks(message: Message) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from sash.core.message import Message
+from sash.core.message import Message, ToolCall
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     starts_with_user: bool = False
     refuses_blank_text: bool = False
     refuses_empty_user: bool = False
+    signed_thinking: bool = False
+    """Thinking goes with its provider's proof, or not at all."""
+    empty_list: Callable[[Message], str] | None = None
+    """Names a list of a message that is empty and must not be; a message that was changed is written without such."""
+    as_object: Callable[[ToolCall], str] | None = None
+    """What a call came with, as the object that alone is taken; a call may have come with something else."""
     tools: bool = True
     """The model can be offered tools at all."""
     id_forbidden: str = ""
