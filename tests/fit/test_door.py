@@ -14,7 +14,7 @@ import pytest
 from sash.core.frame import Frame
 from sash.core.policy import Policy
 from sash.core.sources import Source
-from sash.errors import InvalidArgument, UnknownHandle, WindowOverflow
+from sash.errors import InvalidArgument, InvalidRequest, UnknownHandle, WindowOverflow
 from sash.fitting import Fitted, fit
 from sash.store import MemoryStore
 from sash.thread import open_thread
@@ -278,3 +278,23 @@ def test_lines_and_patterns_that_are_none_are_told_with_what_would_be_one() -> N
     assert fitted.expand("0.0", grep=r"\(") == "one (\nthree ("
     with pytest.raises(InvalidArgument, match="a last one that is not before it"):
         fitted.expand("0.0", lines=(3, 2))
+
+
+@pytest.mark.parametrize("kept", [{"previous_response_id": "resp_1"}, {"conversation": {"id": "conv_1"}}])
+def test_a_result_whose_call_the_provider_keeps_is_sent_as_it_is(kept: dict[str, Any]) -> None:
+    output = {"type": "function_call_output", "call_id": "c", "output": "x"}
+    fitted = fit({"model": "gpt-5", **kept, "input": [output]}, wire="openai-responses")
+    assert (fitted.messages, fitted.report.repairs) == ([output], ())
+    both = fit({**kept, "input": [output, {"role": "user", "content": "and?"}]}, wire="openai-responses")
+    assert (both.messages[0], both.report.repairs) == (output, ())
+    (repair,) = fit({"input": [output]}, wire="openai-responses").report.repairs
+    assert repair.what == "orphan-result"
+
+
+def test_nothing_to_say_is_refused_unless_the_provider_keeps_something() -> None:
+    for wire in ("openai-chat", "openai-responses", "anthropic"):
+        with pytest.raises(InvalidRequest, match="no message at all"):
+            fit([], wire=wire)
+    for kept in ({"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {"prompt": {"id": "pmpt_1"}}):
+        body = {"model": "gpt-5", **kept, "input": []}
+        assert json.loads(fit(body, wire="openai-responses").body) == body

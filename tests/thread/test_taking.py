@@ -89,7 +89,7 @@ def test_a_failure_in_the_middle_leaves_nothing_behind(monkeypatch: pytest.Monke
 def test_two_handles_that_take_the_same_take_it_once() -> None:
     store = MemoryStore()
     one, other = opened(store), opened(store)
-    one.request()
+    assert one.turns() == ()
     other.take(session(4))
     assert one.take(session(4)) == Taken(known=8, added=0)
     assert one.take(session(6)) == Taken(known=8, added=4)

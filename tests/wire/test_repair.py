@@ -29,7 +29,7 @@ def test_what_was_repaired_is_valid(wire: str, drawn: st.DataObject) -> None:
     try:
         sent = prepare(history, wire)
     except InvalidRequest as error:
-        assert error.problems == ("no message besides the system prompt",)  # noqa: PT017  (most repairs do not raise)
+        assert error.problems[0].startswith("no message")  # noqa: PT017  (most repairs do not raise)
         return
     assert wire_named(wire).problems(sent.messages) == ()
     assert prepare(sent.messages, wire).messages == sent.messages
@@ -366,6 +366,20 @@ def test_t10_consecutive_messages_of_one_role_pass() -> None:
 def test_t10_only_a_system_prompt_is_refused_clearly() -> None:
     with pytest.raises(InvalidRequest, match="no message besides the system prompt"):
         prepare(read({"system": "x", "messages": []}, "anthropic").messages, "anthropic")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_t10_nothing_at_all_is_refused_clearly(wire: str) -> None:
+    with pytest.raises(InvalidRequest, match="no message at all; give at least one"):
+        prepare((), wire)
+
+
+def test_instructions_alone_are_no_message_and_a_system_prompt_among_the_messages_is_one() -> None:
+    with pytest.raises(InvalidRequest, match="no message besides the system prompt"):
+        prepare(read({"instructions": "x", "input": []}, "openai-responses").messages, "openai-responses")
+    system = {"role": "system", "content": "be kind"}
+    for wire in ("openai-chat", "openai-responses"):
+        assert len(prepare(messages([system], wire), wire).messages) == 1
 
 
 def test_metadata_is_never_sent() -> None:

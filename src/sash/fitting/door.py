@@ -51,7 +51,9 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     that we count, where usage has shown it. `on_frame` is told of the frame that the newest
     message led to; an error of its own is logged and changes nothing. `summaries` says which
     summary stands under a frame, for who keeps them beside a history that comes whole. A `flat`
-    prompt is made from messages of `openai-chat`.
+    prompt is made from messages of `openai-chat`. A body of `openai-responses` that goes on from
+    what the provider keeps (`previous_response_id`, `conversation`) is only what is new: a result
+    in it may answer a call that is not.
     """
     policy = policy if policy is not None else Policy()
     if not isinstance(policy, Policy):
@@ -73,6 +75,7 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
         tools=carried,
         sources=tuple(sources),
         answer=answer,
+        continued=body.continued,
         calibration=calibration,
     )
     window, kept = _folded(body, listed, setup, wire, summaries)

@@ -67,11 +67,11 @@ class Draft:
     Each is prepared, counted and written once, however many requests it stands in.
     """
 
-    def __init__(self, fold: Fold, wire: str, counter: Counter) -> None:
+    def __init__(self, fold: Fold, wire: str, counter: Counter, *, continued: bool = False) -> None:
         frame = fold.frame
         self.turns = GrowingTurns(frame, fold.short)
         self.wire, self.counter = wire_named(wire), counter
-        self.preparing = Preparing(wire)
+        self.preparing = Preparing(wire, continued=continued)
         self.given: list[Shown] = []
         """What was put together."""
         self.sent: list[tuple[Message, int]] = []

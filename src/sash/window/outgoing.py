@@ -295,7 +295,7 @@ class Outgoing:
         return self._headed(fold, sources)
 
     def _headed(self, fold: Fold, sources: Sequence[Source], *, counted: bool = False) -> Draft:
-        draft = Draft(fold, self.wire, self.counter)
+        draft = Draft(fold, self.wire, self.counter, continued=self.setup.continued)
         whole = [*((message, None) for message in self.setup.system), *head_of(fold, sources=sources)]
         draft.take(whole, counted=counted)
         draft.head = len(draft.given)

@@ -27,6 +27,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The largest answer that is asked for; 0: what the model's reserve says."""
     told_window: int = 0
     """What the provider said that the model takes when it refused a request; 0: it has not said."""
+    continued: bool = False
+    """The provider keeps what was said before, and what is said here is not all there is."""
     calibration: float = 1.0
     """What the provider counts for each token that we count, where its usage has shown it."""
 

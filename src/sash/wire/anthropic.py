@@ -50,6 +50,7 @@ RULES = Rules(
     results_in_user_messages=True,
     joins_runs=True,
     system_leads=True,
+    system_apart=True,
     starts_with_user=True,
     refuses_blank_text=True,
     refuses_empty_user=True,

@@ -36,8 +36,10 @@ def check(messages: Iterable[Message], rules: Rules) -> tuple[Problem, ...]:
 class Checking:
     """The check of a request that grows at its end."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, *, continued: bool = False) -> None:
         self.rules = rules
+        self.continued = continued
+        """The provider keeps what was said before."""
         self.place = -1
         """Of the last message in the request."""
         self.found: list[Problem] = []
@@ -49,7 +51,9 @@ class Checking:
         """Somebody but the system has said something."""
         self.reasoning = False
         """What the last message led to has to come next."""
-        self.pairs = _pairs(rules)
+        self.listed = False
+        """There is a message besides the system prompt that stands apart."""
+        self.pairs = _pairs(rules, continued=continued)
         self._lenient = not (rules.refuses_blank_text or rules.joins_runs or rules.results_anywhere or rules.item_id)
         """Words alone are never refused, and a result only for its call."""
 
@@ -83,6 +87,8 @@ class Checking:
 
     def _take(self, message: Message) -> None:
         rules, role, blocks = self.rules, message.role, message.blocks
+        if not self.listed:
+            self.listed = not (rules.system_apart and role == "system" and message.source[:1] != b"{")
         if not self.spoken and role != "system":
             self.spoken = True
             if rules.starts_with_user and role != "user":
@@ -124,8 +130,10 @@ class Checking:
         if self.rules.takes_anything:
             return ()
         found = self.found[:]
-        if self.rules.starts_with_user and not self.spoken:
-            found.append(Problem(self.place + 1, "no message besides the system prompt"))
+        if self.rules.starts_with_user and not self.spoken and self.place >= 0:
+            found.append(Problem(self.place + 1, _ONLY_SYSTEM))
+        elif not self.listed and not self.continued:
+            found.append(Problem(self.place + 1, _NOTHING if self.place < 0 else _ONLY_SYSTEM))
         if self.reasoning:
             found.append(Problem(self.place, _DANGLING))
         if self.pairs.waiting:
@@ -173,6 +181,8 @@ class Checking:
         self.reasoning = _thinks(message)
 
 
+_NOTHING = "no message at all; give at least one"
+_ONLY_SYSTEM = "no message besides the system prompt"
 _DANGLING = "reasoning without the item it led to"
 
 
@@ -254,9 +264,9 @@ class _LoosePairs(_Pairs):
 
     END = "anywhere"
 
-    def __init__(self, kinds: frozenset[str]) -> None:
+    def __init__(self, kinds: frozenset[str], *, unseen: bool) -> None:
         super().__init__()
-        self.kinds, self.unseen = kinds, False
+        self.kinds, self.unseen = kinds, unseen
 
     def take(self, message: Message, opened: Sequence[str], closed: Sequence[str]) -> list[str]:
         """Wherever it stands."""
@@ -267,7 +277,7 @@ class _LoosePairs(_Pairs):
         return problems
 
 
-def _pairs(rules: Rules) -> _Pairs:
+def _pairs(rules: Rules, *, continued: bool) -> _Pairs:
     if rules.results_anywhere:
-        return _LoosePairs(rules.unseen)
+        return _LoosePairs(rules.unseen, unseen=continued)
     return _JoinedPairs() if rules.joins_runs else _Pairs()

@@ -93,6 +93,7 @@ _COVER = ("compaction", "compaction_summary")
 RULES = Rules(
     joins_runs=True,
     results_anywhere=True,
+    system_apart=True,
     custom_results=True,
     refuses_empty_user=True,
     thinking_leads=True,
@@ -103,6 +104,12 @@ RULES = Rules(
 
 
 as_json = json_text.as_json
+
+
+def continues(*, previous_response_id: object, conversation: object, prompt: object, listed: bytes) -> bool:
+    """Whether a body goes on from what the provider keeps, a history or a prompt: what it says is not all there is."""
+    stored = prompt and listed.strip() in (b"", b"null", b"[]")
+    return bool(previous_response_id or conversation or stored)
 
 
 def read_messages(listed: bytes, items: Sequence[bytes]) -> list[Message]:

@@ -51,7 +51,8 @@ def prepare(messages: Iterable[Message], wire: str) -> Sent:
 class Preparing:
     """A request prepared while it grows: what `prepare` makes of the whole, at the price of what is new."""
 
-    def __init__(self, wire: str) -> None:
+    def __init__(self, wire: str, *, continued: bool = False) -> None:
+        """`continued` where the provider keeps what was said before: see `Body`."""
         self.wire = wire_named(wire)
         self.taken = 0
         """How many messages were given so far."""
@@ -62,7 +63,8 @@ class Preparing:
         self.lost: list[Repair] = []
         """What had to be left out for this wire."""
         self.mending = Mending(self.wire.RULES)
-        self.checking = Checking(self.wire.RULES)
+        self.mending.unseen = continued
+        self.checking = Checking(self.wire.RULES, continued=continued)
         self._settled = 0
         """How much of what was mended stands in `messages`."""
         self._run: Message | None = None
@@ -117,7 +119,7 @@ class Preparing:
 
     def go_on(self, passed: Passed) -> None:
         """Go on after messages that have passed."""
-        self._spoken = self.mending.started = self.checking.spoken = True
+        self._spoken = self.mending.started = self.checking.spoken = self.checking.listed = True
         self.items.update(passed.items)
         self.checking.items.update(passed.items)
         self.checking.ids.update(passed.calls)

@@ -8,7 +8,7 @@ import msgspec
 
 from sash.core.message import Message
 from sash.errors import InvalidMessage
-from sash.wire import json_text
+from sash.wire import json_text, openai_responses
 from sash.wire.conversation import Conversation, Repair, Tool
 from sash.wire.registry import Wire, wire_named
 
@@ -25,6 +25,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     fields: Mapping[str, bytes] = {}
     """Every field as it came; empty when only messages were given."""
     source: bytes
+    continued: bool = False
+    """The provider keeps what came before: a result may answer a call that is only there, or nothing is said here."""
     sendable: bool = True
     """False when a field holds a lone surrogate: what came is not sent back, but written anew from what can be sent."""
 
@@ -53,7 +55,20 @@ def take_apart(given: object, wire: str) -> Body:
         tools=read_tools(kept.get("tools"), wire),
         fields=kept,
         source=source,
+        continued=wire == openai_responses.NAME and _continues(kept),
         sendable=not lone,
+    )
+
+
+def _continues(fields: Mapping[str, bytes]) -> bool:
+    def told(name: str) -> bool:
+        return json_text.present(fields.get(name)) and fields[name] not in (b'""', b"{}")
+
+    return openai_responses.continues(
+        previous_response_id=told("previous_response_id"),
+        conversation=told("conversation"),
+        prompt=told("prompt"),
+        listed=fields[openai_responses.MESSAGES],
     )
 
 

@@ -26,6 +26,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Kinds of opaque items that stand for what the provider keeps: after one, a result may answer a call in it."""
     system_leads: bool = False
     """The system speaks before all others; what another wire lets it say later is told by the user's messages."""
+    system_apart: bool = False
+    """The system prompt has a field of its own: it is none of the messages, of which there has to be one."""
     starts_with_user: bool = False
     refuses_blank_text: bool = False
     refuses_empty_user: bool = False

@@ -13,6 +13,7 @@ from sash.server.proxy.headers import Raw
 from sash.server.proxy.learned import NOTHING, Lesson
 from sash.server.proxy.setup import Kind, ProxySetup
 from sash.wire import json_text, wire_named
+from sash.wire.openai_responses import continues
 
 MOST_REPAIRS = 20
 """Repairs that a header names; of more it says only how many."""
@@ -49,8 +50,12 @@ class Sketch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def continues_upstream(self) -> bool:
         """Whether the provider keeps what is said, a prompt or a history, so that there is none here to fit."""
-        stored = self.prompt and bytes(self.input) in (b"", b"null")
-        return bool(self.previous_response_id or self.conversation or stored)
+        return continues(
+            previous_response_id=self.previous_response_id,
+            conversation=self.conversation,
+            prompt=self.prompt,
+            listed=bytes(self.input),
+        )
 
     @property
     def answer(self) -> int:
