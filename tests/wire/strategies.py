@@ -178,7 +178,25 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             said.append({"role": "user", "content": [*results, *draw(st.lists(text, max_size=1))]})
         said.append({"role": "assistant", "content": draw(ODD_TEXT | st.lists(text, min_size=1, max_size=2))})
     said.append({"role": "user", "content": "go on"})
-    return said
+    return _within(2, said)
+
+
+def _within(marks: int, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with so many breakpoints at the most: with tools and system prompt the provider takes four."""
+
+    def walk(node: Any) -> Any:
+        nonlocal marks
+        if isinstance(node, list) and not isinstance(node, Pairs):
+            return [walk(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        whole = {name: walk(value) for name, value in node.items() if name != "cache_control"}
+        if "cache_control" in node and marks:
+            marks -= 1
+            whole["cache_control"] = node["cache_control"]
+        return whole
+
+    return [walk(message) for message in said]
 
 
 @st.composite
@@ -328,7 +346,10 @@ def _broken_chat() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _broken_anthropic() -> st.SearchStrategy[dict[str, Any]]:
-    text = st.sampled_from([{"type": "text", "text": "x"}, {"type": "text", "text": " "}])
+    marked = {"cache_control": {"type": "ephemeral"}}
+    text = st.sampled_from(
+        [{"type": "text", "text": "x"}, {"type": "text", "text": " "}, {"type": "text", "text": "x", **marked}]
+    )
     result = st.builds(
         lambda name, said: {"type": "tool_result", "tool_use_id": name, "content": said},
         IDS,

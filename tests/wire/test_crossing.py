@@ -93,8 +93,8 @@ def test_the_sdk_takes_what_was_repaired(wire: str, drawn: st.DataObject) -> Non
     history = read(drawn.draw(broken_messages(source)), source).messages
     try:
         sent = prepare(history, wire)
-    except InvalidRequest:
-        assert wire == "anthropic"
+    except InvalidRequest as error:
+        assert error.problems[0].startswith("no message")  # noqa: PT017  (most repairs do not raise)
         return
     judged(sent.messages, wire)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 import msgspec
@@ -16,6 +16,7 @@ from sash.core.tokens import Counter, total
 from sash.window.report import mended, shortened_of
 from sash.window.seal import Finished, Remade, Seal, Unseal, checksum
 from sash.wire import Preparing, Repair, stands_apart, wire_named
+from sash.wire.marks import marks_in
 
 
 class SoFar(msgspec.Struct, frozen=True, gc=False):
@@ -80,6 +81,8 @@ class Draft:
         """The JSON of each message that is sent; empty for a system prompt that stands apart."""
         self.size = 0
         """Bytes of all of them."""
+        self.marks = 0
+        """The caller's own breakpoints in all of them."""
         self.head = 0
         """How many stand before the first turn."""
         self.tokens, self.exact = 0, True
@@ -170,6 +173,7 @@ class Draft:
             tokens=self.tokens,
             exact=self.exact,
             size=self.size,
+            marks=self.marks,
             shortened=tuple(self.shortened),
             mended=tuple(self.mended),
             passed=passed,
@@ -208,6 +212,7 @@ class Draft:
         self.sealed = seal, Finished(seal, written)
         self.preparing.go_on(seal.passed)
         self.tokens, self.exact, self.size, self._led = seal.tokens, seal.exact, seal.size, False
+        self.marks = seal.marks
         return True
 
     def _note(self, live: LiveMessage) -> None:
@@ -252,7 +257,13 @@ class Draft:
             self._led = len(apart) == len(new)
             self.written += [b""] * len(apart)
             self.size += sum(len(message.source) + 1 for message in apart)
+            self._mark(message.source for message in apart)
             new = new[len(apart) :]
         written = [*map(self.wire.write_message, new)]
+        self._mark(written)
         self.written += written
         self.size += sum(map(len, written)) + len(written)
+
+    def _mark(self, written: Iterable[bytes]) -> None:
+        if self.wire.RULES.most_breakpoints:
+            self.marks += sum(map(marks_in, written))

@@ -24,7 +24,9 @@ from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
 from sash.wire import Repair, carry_tools, wire_named, write_fields
 from sash.wire.alternate import alternated
-from sash.wire.breakpoints import place_breakpoints
+from sash.wire.breakpoints import place_breakpoints, spare
+from sash.wire.check import crowded
+from sash.wire.marks import marks_in
 
 Lines = tuple[Ledger, dict[SourceName, TokenCount]]
 """A ledger, and what all but history take of it."""
@@ -78,6 +80,8 @@ class Grown(Made, frozen=True, gc=False):
     """What is sent in the form that the policy asks for; None where that is the draft's own."""
     merged: bool
     """That form has several messages in one."""
+    unmarked: tuple[Repair, ...] = ()
+    """The caller's breakpoints that are left out, where there are more than the provider takes."""
 
     def sent(self) -> Sequence[tuple[Message, int]]:
         """Its messages, each with its position in the log."""
@@ -108,7 +112,7 @@ class Grown(Made, frozen=True, gc=False):
         whole = self.settled.laid_out(self.moment.history, self.outgoing.counted(self.told))
         # Words that a repair put in the place of something are sent, but not what was said.
         ledger = whole.within(self.tokens.value - self.so_far.added)
-        repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired()]
+        repairs = [*self.outgoing.lost, *cut, *self.so_far.repaired(), *self.unmarked]
         return report_of(self.moment, repairs, self.so_far.handles(), ledger)
 
 
@@ -132,6 +136,11 @@ class Outgoing:
         policy = setup.policy
         self._changes = (policy.alternate and wire == "openai-chat") or (policy.breakpoints and wire == "anthropic")
         """Whether the policy asks for another form than the draft's own."""
+        most = wire_named(wire).RULES.most_breakpoints if wire else 0
+        self._marks = sum(marks_in(tool.source) for tool in self.carried) if most else 0
+        """Breakpoints of the tools."""
+        self._room = most - self._marks if most else None
+        """So many breakpoints messages may have beside them; None where there are no such."""
         self._base: Draft | None = None
         """The request without its current turn where something stands beside that turn, else all of it."""
         self._tip: Draft | None = None
@@ -173,6 +182,9 @@ class Outgoing:
         so_far, tokens, exact = draft.so_far(), draft.tokens, draft.exact
         changed = self._changed(so_far) if self._changes else None
         merged = changed is not None and len(changed) != len(so_far.written())
+        unmarked: tuple[Repair, ...] = ()
+        if self._room is not None and draft.marks > self._room:
+            changed, unmarked = self._spared(so_far)
         if changed is not None and merged:
             said = total(self.counter.message(message) for message, _ in changed)
             tokens, exact = said.value, said.exact
@@ -181,7 +193,9 @@ class Outgoing:
             tokens, exact = tokens - fold.tokens + fold.total.value, exact and fold.factor == 1.0
         beside = self._beside_messages()
         taken = TokenCount(tokens + beside.value, exact and beside.exact)
-        made = Grown(self.wire, fold, taken, draft.size, self, so_far, Moment.of(fold), settled, told, changed, merged)
+        made = Grown(
+            self.wire, fold, taken, draft.size, self, so_far, Moment.of(fold), settled, told, changed, merged, unmarked
+        )
         return Prepared(made, made.fields, made.report)
 
     def _changed(self, so_far: SoFar) -> Sequence[tuple[Message, int]]:
@@ -191,6 +205,16 @@ class Outgoing:
         sent = so_far.sent()
         marked = place_breakpoints([message for message, _ in sent], self.carried, head=so_far.draft.head)
         return [_known(message, entry) for message, entry in zip(marked, sent, strict=True)]
+
+    def _spared(self, so_far: SoFar) -> tuple[Sequence[tuple[Message, int]], tuple[Repair, ...]]:
+        """What is sent of a history in which more breakpoints were gathered than the provider takes."""
+        sent = so_far.sent()
+        left = spare([message for message, _ in sent], self.carried)
+        problems = crowded(left.messages, wire_named(self.wire).RULES, beside=self._marks)
+        if problems:
+            raise InvalidRequest(self.wire, tuple(problem.what for problem in problems))
+        changed = [_known(message, entry) for message, entry in zip(left.messages, sent, strict=True)]
+        return changed, left.repairs(so_far.positions())
 
     def settled(self, fold: Fold) -> Settled:
         """Who gets what of the window. What stands at the head never depends on what changes with each input."""

@@ -54,6 +54,8 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
     """Handles of what is shown in part."""
     mended: tuple[int, ...] = ()
     """Positions of messages that held a lone surrogate."""
+    marks: int = 0
+    """The caller's own breakpoints in it."""
     passed: Passed
     reached: Reached
 

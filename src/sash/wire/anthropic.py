@@ -56,6 +56,7 @@ RULES = Rules(
     refuses_empty_user=True,
     id_forbidden=r"[^a-zA-Z0-9_-]",
     signed_thinking=True,
+    most_breakpoints=4,
     as_object=_as_object,
 )
 

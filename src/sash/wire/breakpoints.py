@@ -2,7 +2,8 @@
 Anthropic's cache breakpoints, where they pay: after the fixed part, after the frame's head, at the tail.
 
 Never more than the four that the provider takes, and none at all in a request whose
-caller placed some: theirs may live for an hour, and those must come first.
+caller placed some: theirs may live for an hour, and those must come first. Who marks each
+newest message gathers them in the history; of those the newest are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import msgspec
 
 from sash.core.message import Message, Thinking
 from sash.wire import anthropic, json_text
-from sash.wire.conversation import Tool
+from sash.wire.conversation import Repair, Tool
+from sash.wire.marks import FIELD, marks_in, spared, without_marks
 from sash.wire.write import stands_apart
 
 _MARK = msgspec.Raw(b'{"type":"ephemeral"}')
@@ -27,6 +29,32 @@ def place_breakpoints(messages: Sequence[Message], tools: Sequence[Tool] = (), *
     system = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
     places = {place - 1 for place in (system, head, len(messages)) if place > 0}
     return tuple(_marked(message) if n in places else message for n, message in enumerate(messages))
+
+
+class Spared(msgspec.Struct, frozen=True):
+    """Messages with no more breakpoints than are taken, and which of them have lost some."""
+
+    messages: tuple[Message, ...]
+    lost: tuple[int, ...] = ()
+
+    def repairs(self, positions: Sequence[int]) -> tuple[Repair, ...]:
+        """What was done, told of the history, in which the messages stand at these positions."""
+        why = f"a request takes {anthropic.RULES.most_breakpoints} breakpoints; the newest are kept"
+        return tuple(Repair(what="left-out-breakpoint", message=positions[place], why=why) for place in self.lost)
+
+
+def spare(messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Spared:
+    """The messages with as many breakpoints as the provider takes beside those of the tools."""
+    given = [*(tool.source for tool in tools), *(message.source for message in messages)]
+    lost = spared(messages, sum(map(marks_in, given)) - anthropic.RULES.most_breakpoints)
+    left = [_without(message, lost[n]) if n in lost else message for n, message in enumerate(messages)]
+    return Spared(tuple(left), tuple(lost))
+
+
+def _without(message: Message, first: int) -> Message:
+    write = anthropic.write_system if stands_apart(message, anthropic) else anthropic.write_message
+    source = without_marks(write(message), first)
+    return Message(role=message.role, blocks=message.blocks, wire=anthropic.NAME, source=source)
 
 
 def _marked(message: Message) -> Message:
@@ -48,5 +76,5 @@ def _marked_content(content: bytes) -> bytes:
     else:
         blocks = json_text.items(content)
     last = json_text.fields(blocks[-1])
-    last["cache_control"] = _MARK
+    last[FIELD] = _MARK
     return json_text.list_of([*blocks[:-1], json_text.object_of(last)])

@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 
 from sash.core.message import Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from sash.wire.marks import marks_in
 from sash.wire.rules import Rules
 
 
@@ -28,9 +29,20 @@ class Problem(msgspec.Struct, frozen=True):
 
 def check(messages: Iterable[Message], rules: Rules) -> tuple[Problem, ...]:
     """Everything the provider would refuse; empty for a valid request."""
-    checking = Checking(rules)
-    checking.take(tuple(messages))
-    return checking.problems()
+    checking, whole = Checking(rules), tuple(messages)
+    checking.take(whole)
+    return (*checking.problems(), *crowded(whole, rules))
+
+
+def crowded(messages: Iterable[Message], rules: Rules, *, beside: int = 0) -> tuple[Problem, ...]:
+    """More breakpoints than the provider takes, those of the tools, which stand beside the messages, counted too."""
+    if not rules.most_breakpoints:
+        return ()
+    # Of a request that grows, those are known only at its end: earlier ones are taken out then.
+    places = [place for place, message in enumerate(messages) for _ in range(marks_in(message.source))]
+    over = places[max(0, rules.most_breakpoints - beside) :]
+    what = f"more than {rules.most_breakpoints} breakpoints for the cache"
+    return (Problem(over[0], what),) if over else ()
 
 
 class Checking:

@@ -13,6 +13,7 @@ import msgspec
 
 from sash.core.message import Block, Message, Text, ToolResult, by_sash
 from sash.errors import InvalidRequest
+from sash.wire.breakpoints import spare
 from sash.wire.check import Checking
 from sash.wire.conversation import Repair
 from sash.wire.registry import Wire, wire_named
@@ -132,7 +133,11 @@ class Preparing:
             whole = self.copy()
             whole.finish()
         whole.check()
-        return Sent(messages=tuple(whole.messages), repairs=tuple(whole.repairs()))
+        messages, repairs = tuple(whole.messages), tuple(whole.repairs())
+        if not self.wire.RULES.most_breakpoints:
+            return Sent(messages=messages, repairs=repairs)
+        left = spare(messages)
+        return Sent(messages=left.messages, repairs=(*repairs, *left.repairs(whole.places)))
 
     def check(self) -> None:
         """Raises `InvalidRequest` where no repair helps."""

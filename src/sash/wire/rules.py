@@ -37,6 +37,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Names a list of a message that is empty and must not be; a message that was changed is written without such."""
     as_object: Callable[[ToolCall], str] | None = None
     """What a call came with, as the object that alone is taken; a call may have come with something else."""
+    most_breakpoints: int = 0
+    """So many marks of what is to be cached are taken, in messages, system prompt and tools; 0: there are none."""
     tools: bool = True
     """The model can be offered tools at all."""
     id_forbidden: str = ""

@@ -9,6 +9,7 @@ import msgspec
 from sash.core.message import Message
 from sash.wire import json_text
 from sash.wire.conversation import Conversation, Repair, Tool
+from sash.wire.marks import marks_in, without_marks
 from sash.wire.registry import Wire, wire_named
 
 
@@ -58,9 +59,23 @@ def carry_tools(tools: Sequence[Tool], wire: str) -> tuple[tuple[Tool, ...], tup
     offers = wire_named(wire).RULES.tools
     fit = tuple(tool for tool in tools if offers and (tool.function or tool.wire == wire))
     lost = [tool for tool in tools if not (offers and (tool.function or tool.wire == wire))]
-    return fit, tuple(
+    repairs = tuple(
         Repair(what="left-out-tool", message=-1, why=f"{tool.name!r} of {tool.wire!r} has no place on {wire!r}")
         for tool in lost
+    )
+    fit, unmarked = _spared(fit, wire_named(wire).RULES.most_breakpoints)
+    return fit, repairs + unmarked
+
+
+def _spared(tools: tuple[Tool, ...], most: int) -> tuple[tuple[Tool, ...], tuple[Repair, ...]]:
+    """Tools with no more breakpoints than a request takes: the last are kept."""
+    marked = [place for place, tool in enumerate(tools) if marks_in(tool.source)] if most else []
+    spare = list(tools)
+    for place in marked[: max(0, len(marked) - most)]:
+        spare[place] = msgspec.structs.replace(tools[place], source=without_marks(tools[place].source, 1))
+    why = f"a request takes {most} breakpoints; the last of the tools' are kept"
+    return tuple(spare), tuple(
+        Repair(what="left-out-breakpoint", message=-1, why=why) for _ in marked[: max(0, len(marked) - most)]
     )
 
 
