@@ -81,8 +81,10 @@ class InvalidArgument(SashError, TypeError):
 class InvalidMessage(SashError, ValueError):
     """What came in is not a message of its wire; nothing was taken from it."""
 
-    def __init__(self, problem: str, *, position: int | None = None, field: str = "") -> None:
+    def __init__(self, problem: str, *, position: int | None = None, field: str = "", wire: str = "") -> None:
         self.problem, self.position, self.field = problem, position, field
+        self.wire = wire
+        """The other wire that it is a message of, where that is certain."""
         where = "" if position is None else f"message {position}"
         if field:
             where += f", {field}" if where else field

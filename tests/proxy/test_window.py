@@ -117,6 +117,18 @@ def test_what_the_provider_keeps_is_passed_on(proxy: Served, upstream: ScriptedU
     upstream.faults.clear()
 
 
+@pytest.mark.parametrize("expand", [False, True])
+def test_what_is_another_wires_is_passed_on(upstream: ScriptedUpstream, expand: bool) -> None:
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
+    answered = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]}
+    sent = json.dumps({"model": "m", "messages": [{"role": "user", "content": "go"}, called, answered]}).encode()
+    with served(setup_for(upstream, expand=expand)) as proxy:
+        response = proxy.post("/v1/chat/completions", sent)
+    assert response.headers["x-sash-frame"] == "passed"
+    assert upstream.last.body == sent
+    upstream.faults.clear()
+
+
 @pytest.mark.parametrize("said", [{}, {"input": None}])
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/input_tokens"])
 def test_a_prompt_that_the_provider_keeps_needs_no_input(

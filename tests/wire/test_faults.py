@@ -10,6 +10,9 @@ import pytest
 from sash.core.message import Message, Opaque, Text, Thinking, identity
 from sash.core.turn import group
 from sash.errors import InvalidMessage, SashError, UnknownWire
+from sash.fitting import fit
+from sash.store import MemoryStore
+from sash.thread import open_thread
 from sash.wire import prepare, read, read_tools, replaced, write, write_fields
 from sash.wire.breakpoints import place_breakpoints
 from tests.wire.strategies import FIELDS, WIRES
@@ -357,3 +360,63 @@ def test_a_role_that_there_is_not_is_named_with_its_place_and_those_there_are(wi
     given = [{"role": "user", "content": "hi"}, {"role": "usr", "content": "hi"}]
     with pytest.raises(InvalidMessage, match=r"message 1, role: is 'usr'; it takes .*'user', 'assistant'"):
         read(given, wire)
+
+
+CALLED = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
+ANSWERED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]}
+CHAT_CALL = {"role": "assistant", "content": "x", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}
+CHAT_RESULT = {"role": "tool", "tool_call_id": "a", "content": "r"}
+ITEM = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("wire", "message", "field", "home"),
+    [
+        (CHAT, CALLED, "content[0].type", CLAUDE),
+        (CHAT, ANSWERED, "content[0].type", CLAUDE),
+        (CHAT, ITEM, "", ITEMS),
+        (ITEMS, CALLED, "content[0].type", CLAUDE),
+        (ITEMS, CHAT_CALL, "tool_calls", CHAT),
+        (ITEMS, CHAT_RESULT, "role", CHAT),
+        (ITEMS, {**CHAT_CALL, "content": None}, "content", CHAT),
+        (CLAUDE, CHAT_CALL, "tool_calls", CHAT),
+        (CLAUDE, CHAT_RESULT, "role", CHAT),
+        (CLAUDE, ITEM, "", ITEMS),
+    ],
+)
+def test_a_message_of_another_wire_is_refused_with_the_name_of_that_wire(
+    wire: str, message: dict[str, Any], field: str, home: str
+) -> None:
+    with pytest.raises(InvalidMessage, match=f'this is a message of {home!r}: say wire="{home}"') as raised:
+        fit([{"role": "user", "content": "x"}, message], wire=wire)
+    error = raised.value
+    assert (error.position, error.field, error.wire) == (1, field, home)
+    with pytest.raises(InvalidMessage, match=f'say wire="{home}"'):
+        open_thread("t", store=MemoryStore()).append(message, wire=wire)
+
+
+@pytest.mark.parametrize(
+    ("wire", "message"),
+    [
+        (CHAT, {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}),
+        (CLAUDE, {"role": "assistant", "content": "x", "tool_calls": []}),
+        (CLAUDE, {"role": "assistant", "content": "x", "tool_calls": None}),
+        (CLAUDE, {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"tool_calls": [1]}}]}),  # noqa: E501  (one case a line)
+    ],
+)  # fmt: skip
+def test_what_may_be_of_this_wire_is_not_refused(wire: str, message: dict[str, Any]) -> None:
+    assert fit([{"role": "user", "content": "x"}, message], wire=wire).messages
+
+
+def test_what_can_be_read_is_read_and_only_refused_where_it_is_given() -> None:
+    assert [type(block) for block in read([ANSWERED], CHAT).messages[0].blocks] == [Opaque]
+    with pytest.raises(InvalidMessage) as raised:
+        read([{"role": "tool", "content": [5]}, ITEM], ITEMS)
+    assert raised.value.wire == ""
+
+
+def test_a_body_of_another_wire_is_told_which() -> None:
+    with pytest.raises(InvalidMessage, match="has a field 'messages'; for this one say wire=\"openai-responses\""):
+        fit({"model": "m", "input": "hi"})
+    with pytest.raises(InvalidMessage, match='say wire="openai-chat" or "anthropic"'):
+        fit({"model": "m", "messages": []}, wire=ITEMS)

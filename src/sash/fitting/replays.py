@@ -27,7 +27,7 @@ from sash.core.summary import Summary
 from sash.core.tokens import Counter
 from sash.errors import InvalidMessage
 from sash.window.outgoing import Outgoing
-from sash.wire import json_text, read_list
+from sash.wire import json_text, read_list, refuse_strangers
 
 ENTRIES = 64
 MEMORY = 256_000_000
@@ -180,6 +180,7 @@ class Replays:
         if known is not None and new != b"[" and not messages:
             # A comma after which nothing comes: read from the start, it is refused as it would have been at first.
             read_list(listed.json.rstrip(), wire)
+        refuse_strangers(messages, wire, first=len(fold))
         setting = hash((wire, counter.id, counter.version))
         for message, size in zip(messages, self._sizes.of(messages, counter, setting), strict=True):
             fold.add(message, size)

@@ -20,7 +20,7 @@ from sash.thread.acts import Vetoed, event_of
 from sash.thread.recollection import day, postings_of
 from sash.thread.replay import Replay
 from sash.thread.tail import Draft
-from sash.wire import read_list, take_apart
+from sash.wire import read_list, refuse_strangers, take_apart
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +43,7 @@ def read_messages(given: object, wire: str) -> tuple[Message, ...]:
     if body.fields:
         raise InvalidMessage("a whole body was given where messages are taken; give what stands under its messages")
     messages = read_list(body.listed, body.wire)
+    refuse_strangers(messages, body.wire)
     if not messages:
         raise InvalidMessage("there is no message in it; give one message, or a list of some")
     return messages

@@ -8,6 +8,7 @@ from sash.wire.read import Body, model_of, read, read_list, read_tools, take_apa
 from sash.wire.registry import WIRES, Wire, wire_named
 from sash.wire.repair import Repaired, repair
 from sash.wire.rules import Rules
+from sash.wire.strangers import refuse_strangers
 from sash.wire.write import carry_tools, replaced, stands_apart, write, write_fields
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "read",
     "read_list",
     "read_tools",
+    "refuse_strangers",
     "repair",
     "replaced",
     "stands_apart",

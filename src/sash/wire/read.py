@@ -10,7 +10,8 @@ from sash.core.message import Message
 from sash.errors import InvalidMessage
 from sash.wire import json_text, openai_responses
 from sash.wire.conversation import Conversation, Repair, Tool
-from sash.wire.registry import Wire, wire_named
+from sash.wire.registry import WIRES, Wire, wire_named
+from sash.wire.strangers import hinted, home_of
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ def take_apart(given: object, wire: str) -> Body:
     # A custom tool's call has an `input` of its own.
     if spoken.MESSAGES not in fields or fields.keys() >= {"call_id", "type"}:
         if not fields.keys() & {"role", "type"}:
-            raise InvalidMessage(f"a body of {wire!r} has a field {spoken.MESSAGES!r}", field=spoken.MESSAGES)
+            raise InvalidMessage(_without_messages(fields, spoken), field=spoken.MESSAGES)
         return Body(wire=wire, listed=json_text.list_of([source]), source=source)
     kept = {name: json_text.mend_surrogates(bytes(value)) if lone else bytes(value) for name, value in fields.items()}
     return Body(
@@ -58,6 +59,12 @@ def take_apart(given: object, wire: str) -> Body:
         continued=wire == openai_responses.NAME and _continues(kept),
         sendable=not lone,
     )
+
+
+def _without_messages(fields: Mapping[str, msgspec.Raw], wire: Wire) -> str:
+    problem = f"a body of {wire.NAME!r} has a field {wire.MESSAGES!r}"
+    others = [f'"{other.NAME}"' for other in WIRES.values() if other.MESSAGES in fields and other.RULES.tools]
+    return f"{problem}; for this one say wire={' or '.join(others)}" if others else problem
 
 
 def _continues(fields: Mapping[str, bytes]) -> bool:
@@ -158,7 +165,9 @@ def read_list(listed: bytes, wire: str, *, first: int = 0) -> tuple[Message, ...
         try:
             messages.append(spoken.read_message(item))
         except InvalidMessage as error:
-            raise InvalidMessage(error.problem, position=position, field=error.field) from None
+            home, _ = home_of(item, wire)
+            problem = hinted(error.problem, home) if home else error.problem
+            raise InvalidMessage(problem, position=position, field=error.field, wire=home) from None
     return tuple(messages)
 
 

@@ -71,6 +71,6 @@ class Planning:
             plan = await asyncio.to_thread(
                 planned, given, self._wire, sketch, self._proxy.setup, lesson, summaries=summaries
             )
-        if self.offers:
+        if self.offers and plan.fitted is not None:
             return msgspec.structs.replace(plan, changed=True)
         return plan if plan.changed else msgspec.structs.replace(plan, body=asked.body)
