@@ -43,6 +43,22 @@ def test_breakpoints_stand_after_the_system_prompt_the_head_and_the_last_message
     ]
 
 
+def test_one_stands_before_what_is_recalled_for_the_input_and_leaves_with_it() -> None:
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": f"{'My dog is called Rufus. ' if n == 0 else ''}{'word ' * 60}{n}"}
+        if n % 2 == 0
+        else {"role": "assistant", "content": f"yes {n}"}
+        for n in range(20)
+    ]
+    policy = Policy.chat(history_tokens=400, breakpoints=True)
+    asked = [*said, {"role": "user", "content": "How is my dog called?"}]
+    sent = fit({"system": "be kind", "messages": asked}, wire="anthropic", policy=policy).request
+    marked = [n for n, message in enumerate(sent["messages"]) if "cache_control" in json.dumps(message)]
+    recalled = next(n for n, message in enumerate(sent["messages"]) if "Recalled from" in json.dumps(message))
+    assert marked == [0, recalled - 1, len(sent["messages"]) - 1]
+    assert json.dumps(sent).count("cache_control") == 4
+
+
 def test_a_request_without_system_prompt_and_head_has_one_at_its_end_only() -> None:
     fields = placed([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
     assert json.dumps(fields).count("cache_control") == 1

@@ -1,5 +1,6 @@
 """
-Anthropic's cache breakpoints, where they pay: after the fixed part, after the frame's head, at the tail.
+Anthropic's cache breakpoints, where they pay: after the fixed part, after the frame's head, before what stands with the
+current input and leaves with it, at the tail.
 
 Never more than the four that the provider takes, and none at all in a request whose
 caller placed some: theirs may live for an hour, and those must come first. Who marks each
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sash.core.message import Message, Thinking
+from sash.core.message import Message, Thinking, stands_beside
 from sash.wire import anthropic, json_text
 from sash.wire.conversation import Repair, Tool
 from sash.wire.marks import FIELD, marks_in, spared, without_marks
@@ -27,7 +28,8 @@ def place_breakpoints(messages: Sequence[Message], tools: Sequence[Tool] = (), *
     if any(b'"cache_control"' in source for source in sources):
         return tuple(messages)
     system = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
-    places = {place - 1 for place in (system, head, len(messages)) if place > 0}
+    beside = max((n for n, message in enumerate(messages) if any(map(stands_beside, message.blocks))), default=0)
+    places = {place - 1 for place in (system, head, beside, len(messages)) if place > 0}
     return tuple(_marked(message) if n in places else message for n, message in enumerate(messages))
 
 
