@@ -149,6 +149,15 @@ def test_of_what_one_voice_named_the_newest_and_most_named_stay() -> None:
     assert names_of(user("the_task"), *calls).asked.now.names.keys() == {"the_task"}
 
 
+def test_a_name_that_a_tool_gave_again_lately_outlives_those_it_gave_once() -> None:
+    kept = HEARING["given"].names
+    fill = [tool(many(1_000 * n, 90)) for n in range(1, 3 * kept // 90 + 1)]
+    names = names_of(tool("see old_name_1 and old_name_2"), *fill[:-1], tool("old_name_1 again"), fill[-1])
+    assert "old_name_1" in names.given.now.names
+    assert "old_name_2" not in names.given.now.names
+    assert names.given.now.names["old_name_1"].line == "see old_name_1 and old_name_2"
+
+
 def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:
     names = names_of(tool(many(10_000, 2 * OF_A_RESULT)), tool(many(10_000, 10)))
     half = OF_A_RESULT // 2

@@ -298,3 +298,11 @@ def test_nothing_to_say_is_refused_unless_the_provider_keeps_something() -> None
     for kept in ({"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {"prompt": {"id": "pmpt_1"}}):
         body = {"model": "gpt-5", **kept, "input": []}
         assert json.loads(fit(body, wire="openai-responses").body) == body
+
+
+def test_thinking_that_nobody_signed_goes_back_to_models_that_sign_none() -> None:
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]}
+    history: list[dict[str, Any]] = [{"role": "user", "content": "go"}, thought, {"role": "user", "content": "on"}]
+    assert fit(history, wire="anthropic", model="glm-4.7").messages == history
+    left_out = fit(history, wire="anthropic", model="claude-opus-5")
+    assert [repair.what for repair in left_out.report.repairs] == ["unsigned-thinking"]

@@ -126,6 +126,23 @@ def sent_at(sizes: tuple[int, int], history: list[dict[str, Any]], wire: str) ->
     return before, after
 
 
+def test_what_another_wire_may_go_on_with_ends_where_somebody_else_speaks() -> None:
+    own = read([{"role": "user", "content": "and here"}], "anthropic").messages
+    answered = read([ASKED, {"role": "assistant", "content": "yes"}], "openai-chat").messages
+    assert [message.role for message in prepare([*answered, *own], "anthropic").messages] == [
+        "user",
+        "assistant",
+        "user",
+    ]
+    stopped = [ASKED, chat_call("a", "b"), chat_result("a"), {"role": "user", "content": "stop"}]
+    sent = prepare(read(stopped, "openai-chat").messages, "anthropic").messages
+    assert [(message.role, message.closed(), message.text) for message in sent[2:]] == [
+        ("user", ["a"], ""),
+        ("user", ["b"], ""),
+        ("user", [], "stop"),
+    ]
+
+
 def test_a_result_that_comes_after_the_last_of_its_step_stands_in_a_message_of_its_own() -> None:
     history = [ASKED, chat_call("a", "b"), chat_result("x"), chat_result("b"), chat_result("a"), chat_result("a")]
     before, after = sent_at((5, 6), history, "anthropic")

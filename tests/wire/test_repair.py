@@ -336,6 +336,10 @@ def test_thinking_that_nobody_signed_is_left_out_on_anthropic() -> None:
     written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
     assert written == [USER, {"role": "assistant", "content": [said]}, USER]
     assert noted(*history, wire="anthropic") == [("unsigned-thinking", 1), ("blank-text", 1)]
+    # Who only speaks Anthropic's wire may sign nothing, and wants its thinking back.
+    another = Preparing("anthropic", signs=False)
+    another.take(messages(history, "anthropic"))
+    assert another.sent().messages == messages(history, "anthropic")
     alone = {"role": "assistant", "content": [{**unsigned, "signature": ""}]}
     assert noted(USER, alone, USER, wire="anthropic") == [("unsigned-thinking", 1), ("empty-message", 1)]
 

@@ -15,7 +15,7 @@ from sash.core.request import OURS, GrowingTurns, Shown, said_by_sash
 from sash.core.tokens import Counter, total
 from sash.window.report import mended, shortened_of
 from sash.window.seal import Finished, Remade, Seal, Unseal, checksum
-from sash.wire import Preparing, Repair, stands_apart, wire_named
+from sash.wire import Preparing, Repair, stands_apart
 from sash.wire.marks import marks_in
 
 
@@ -68,11 +68,11 @@ class Draft:
     Each is prepared, counted and written once, however many requests it stands in.
     """
 
-    def __init__(self, fold: Fold, wire: str, counter: Counter, *, continued: bool = False) -> None:
+    def __init__(self, fold: Fold, preparing: Preparing, counter: Counter) -> None:
         frame = fold.frame
         self.turns = GrowingTurns(frame, fold.short)
-        self.wire, self.counter = wire_named(wire), counter
-        self.preparing = Preparing(wire, continued=continued)
+        self.wire, self.counter = preparing.wire, counter
+        self.preparing = preparing
         self.given: list[Shown] = []
         """What was put together."""
         self.sent: list[tuple[Message, int]] = []

@@ -22,7 +22,7 @@ from sash.window.prompt import flat_prompt
 from sash.window.report import Moment, Report, cut_sources, report_of, shortened_of
 from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
-from sash.wire import Repair, carry_tools, wire_named, write_fields
+from sash.wire import Preparing, Repair, carry_tools, wire_named, write_fields
 from sash.wire.alternate import alternated
 from sash.wire.breakpoints import place_breakpoints, spare
 from sash.wire.check import crowded
@@ -319,7 +319,8 @@ class Outgoing:
         return self._headed(fold, sources)
 
     def _headed(self, fold: Fold, sources: Sequence[Source], *, counted: bool = False) -> Draft:
-        draft = Draft(fold, self.wire, self.counter, continued=self.setup.continued)
+        preparing = Preparing(self.wire, continued=self.setup.continued, signs=self.setup.signs)
+        draft = Draft(fold, preparing, self.counter)
         whole = [*((message, None) for message in self.setup.system), *head_of(fold, sources=sources)]
         draft.take(whole, counted=counted)
         draft.head = len(draft.given)

@@ -32,6 +32,15 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     calibration: float = 1.0
     """What the provider counts for each token that we count, where its usage has shown it."""
 
+    @property
+    def signs(self) -> bool:
+        """
+        Whether the provider signs its thinking, and so takes none that nobody signed.
+
+        Others speak Anthropic's wire for models of their own, sign nothing, and want their thinking back.
+        """
+        return not self.model or "claude" in self.model.lower()
+
     def choice(self) -> Choice:
         """What counts for the model."""
         return calibrated(counter_under(self.policy, self.model), self.calibration)

@@ -52,9 +52,16 @@ def prepare(messages: Iterable[Message], wire: str) -> Sent:
 class Preparing:
     """A request prepared while it grows: what `prepare` makes of the whole, at the price of what is new."""
 
-    def __init__(self, wire: str, *, continued: bool = False) -> None:
-        """`continued` where the provider keeps what was said before: see `Body`."""
+    def __init__(self, wire: str, *, continued: bool = False, signs: bool = True) -> None:
+        """
+        `continued` where the provider keeps what was said before: see `Body`.
+
+        It `signs` its thinking, or only speaks the wire of one who does.
+        """
         self.wire = wire_named(wire)
+        rules = self.wire.RULES
+        if rules.signed_thinking and not signs:
+            rules = msgspec.structs.replace(rules, signed_thinking=False)
         self.taken = 0
         """How many messages were given so far."""
         self.messages: list[Message] = []
@@ -63,9 +70,9 @@ class Preparing:
         """Which of the messages that were given each is, or is made of."""
         self.lost: list[Repair] = []
         """What had to be left out for this wire."""
-        self.mending = Mending(self.wire.RULES)
+        self.mending = Mending(rules)
         self.mending.unseen = continued
-        self.checking = Checking(self.wire.RULES, continued=continued)
+        self.checking = Checking(rules, continued=continued)
         self._settled = 0
         """How much of what was mended stands in `messages`."""
         self._run: Message | None = None
