@@ -138,6 +138,13 @@ def test_the_one_speaker_who_is_named_counts_more() -> None:
     assert rank(both, archive(*TALK).postings(both.all_terms), total=6)[0].number == 0
 
 
+@given(st.permutations([Posting("word", place, place, 1) for place in (1, 2, 3, 4, 7, 9, 10, 12, 14, 15, 17, 19)]))
+def test_messages_rank_the_same_in_whatever_order_they_left(left: list[Posting]) -> None:
+    asked = Asked(("word",), ())
+    in_the_log = sorted(left, key=lambda one: one.position)
+    assert rank(asked, left, total=31) == rank(asked, in_the_log, total=31)
+
+
 def test_what_is_recalled_stands_in_the_order_of_the_log_a_tag_a_turn() -> None:
     block = found(archive(*TALK), "What about the sunrise at the lake?")
     assert block.text.split("\n")[:4] == [

@@ -101,7 +101,8 @@ class Ranked(msgspec.Struct, frozen=True, gc=False):
 def rank(asked: Asked, postings: Iterable[Posting], *, total: int) -> list[Ranked]:
     """The messages that bear on an input, best first, from the postings of its terms; `total` messages were said."""
     by_term: dict[str, list[Posting]] = {}
-    for posting in postings:
+    # In the order of the log, not in that in which they left: what is added up in another order is not quite the same.
+    for posting in sorted(postings, key=lambda one: one.position):
         by_term.setdefault(posting.term, []).append(posting)
     scores: dict[int, float] = {}
     words: dict[int, list[str]] = {}
