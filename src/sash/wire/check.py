@@ -117,7 +117,8 @@ class Checking:
                 closed.append(block.call_id)
             elif type(block) is ToolCall:
                 opened.append(block.id)
-                self._take_call(block, message)
+                if not block.name or rules.as_object is not None:
+                    self._take_call(block, message)
             elif type(block) is Opaque:
                 opaque = True
             elif type(block) is Thinking and rules.signed_thinking and not block.signature:

@@ -25,13 +25,18 @@ SYSTEM = ""
 """The system prompt is a message among the others."""
 
 _LISTS = ("content", "tool_calls")
-_EMPTY = re.compile(rb'"(?:content|tool_calls)"\s*:\s*\[\s*\]')
+_EMPTY = re.compile(rb"\[\s*\]")
 
 
 def _empty_list(message: Message) -> str:
     """The field of a message that holds an empty list, which OpenAI refuses; what is laid over has none."""
-    if message.role != "assistant" and _says(message.blocks):
-        # By far the most: there is no need to look at what they came as.
+    blocks = message.blocks
+    # By far the most have none, and that is seen without looking at what they came as.
+    if message.role != "assistant" and _says(blocks):
+        return ""
+    spoke = bool(blocks) and type(blocks[0]) is Text and b'"refusal"' not in message.source
+    if spoke and (type(blocks[-1]) is ToolCall or b'"tool_calls"' not in message.source):
+        # What it says stands in its content, and what it calls, if it calls anything, in the other list.
         return ""
     if message.edited or message.wire != NAME or not _EMPTY.search(message.source):
         return ""

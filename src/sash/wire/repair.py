@@ -80,7 +80,7 @@ class Mending:
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
         """Whatever says anything is sent as it is."""
         self._no_blanks = rules.refuses_blank_text
-        self._empty_list = rules.empty_list
+        self._empty_list, self._any_arguments = rules.empty_list, rules.as_object is None
         self._by_steps = not (rules.results_anywhere or rules.thinking_leads or rules.custom_results)
         """A step that is whole needs nothing of what came before it, and nothing of what comes next."""
         self.position = 0
@@ -140,7 +140,7 @@ class Mending:
                 and block.id not in calls
                 and self._is_free(block.id)
                 and block.name
-                and self._is_object(block.arguments)
+                and (self._any_arguments or self._is_object(block.arguments))
             ):
                 calls[block.id] = 1
                 waiting.append(block.id)
