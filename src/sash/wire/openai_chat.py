@@ -30,15 +30,10 @@ _EMPTY = re.compile(rb"\[\s*\]")
 
 def _empty_list(message: Message) -> str:
     """The field of a message that holds an empty list, which OpenAI refuses; what is laid over has none."""
-    blocks = message.blocks
-    # By far the most have none, and that is seen without looking at what they came as.
-    if message.role != "assistant" and _says(blocks):
+    # By far the most have none: of what says something only the list of an answer's calls could be empty.
+    if message.role != "assistant" and _says(message.blocks):
         return ""
-    spoke = bool(blocks) and type(blocks[0]) is Text and b'"refusal"' not in message.source
-    if spoke and (type(blocks[-1]) is ToolCall or b'"tool_calls"' not in message.source):
-        # What it says stands in its content, and what it calls, if it calls anything, in the other list.
-        return ""
-    if message.edited or message.wire != NAME or not _EMPTY.search(message.source):
+    if not _EMPTY.search(message.source) or message.edited or message.wire != NAME:
         return ""
     kept = json_text.fields(message.source)
     return next((field for field in _LISTS if _is_empty(kept.get(field))), "")
