@@ -14,6 +14,7 @@ from sash.errors import FactsFull, InvalidMessage, NotFound, UnknownHandle, Wind
 from sash.fitting import fit
 from sash.store import MemoryStore
 from tests.builders import Call, Script, lines, words
+from tests.core.invariants import check_counted_right
 from tests.thread.speaking import SMALL, numbers, opened, say, talk
 
 
@@ -313,3 +314,21 @@ def test_a_deleted_thread_is_gone_for_every_handle() -> None:
     with pytest.raises(NotFound):
         thread.append({"role": "assistant", "content": "too late"})
     assert [message["content"] for message in fork.request()["messages"]] == ["hi"]
+
+
+@pytest.mark.parametrize("slides_inside_the_step", [False, True])
+def test_a_turn_that_comes_back_is_counted_as_it_is_sent(slides_inside_the_step: bool) -> None:
+    thread = opened(wire="anthropic")
+    say(thread, Script("anthropic").user("look").assistant("", Call("a"), thinking="let me see " * 20))
+    say(thread, Script("anthropic").results(("a", "found")))
+    if slides_inside_the_step:
+        thread.compact()
+    say(thread, Script("anthropic").assistant("done"))
+    thread.compact()
+    for _ in range(12):
+        say(thread, Script("anthropic").turn(ask=50, answer=50))
+    assert 1 in numbers(thread, "evicted")
+    thread.pin(1)
+    assert "let me see" not in str(thread.request())
+    check_counted_right(thread.window.fold)
+    assert thread.verify().ok

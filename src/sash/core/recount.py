@@ -9,7 +9,7 @@ import msgspec
 from sash.core.growth import Growth
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.size import Size, size_of
-from sash.core.slide import situation_of, tokens_shown
+from sash.core.slide import situation_of, sizes_shown
 from sash.core.tokens import Counter
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def recount(fold: Fold) -> None:
     fold.system = [_recounted(live, fold.counter) for live in fold.system]
     for turn in turns:
         _recount_turn(turn, fold.counter)
-    for number, tokens in tokens_shown(fold.frame, turns, situation_of(fold, fold.limits)).items():
+    for number, (tokens, _) in sizes_shown(fold.frame, turns, situation_of(fold, fold.limits)).items():
         fold.turns[number].tokens = tokens
     fold.tokens = sum(turn.tokens for turn in turns)
     fold.whole_tokens = sum(turn.whole_tokens for turn in turns)

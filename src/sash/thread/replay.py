@@ -19,6 +19,7 @@ from sash.core.frame import Frame
 from sash.core.live import LiveMessage, LiveTurn
 from sash.core.message import Message
 from sash.core.size import size_of
+from sash.core.slide import situation_of, sizes_shown
 from sash.core.state import FoldState
 from sash.core.summary import Summary
 from sash.thread.acts import (
@@ -168,6 +169,8 @@ class Replay:
             turn.named = turn.title or message
             size = size_of(message, self.window.counter)
             turn.add(fold.entering(LiveMessage(event.seq - 1, message, size)), size.tokens)
+        # Thinking whose proof is void by now does not come back with it.
+        turn.tokens, turn.body = sizes_shown(fold.frame, [turn], situation_of(fold, fold.limits))[number]
         return turn
 
 

@@ -6,8 +6,8 @@ It climbs down a ladder and stops on the rung that reaches the low mark: shorten
 results, evict whole turns, shorten and digest inside the current turn.
 """
 
-from sash.core.slide.ladder import plan_slide, tokens_shown
+from sash.core.slide.ladder import plan_slide, sizes_shown
 from sash.core.slide.plan import Slide
 from sash.core.slide.situation import Situation, situation_of
 
-__all__ = ["Situation", "Slide", "plan_slide", "situation_of", "tokens_shown"]
+__all__ = ["Situation", "Slide", "plan_slide", "situation_of", "sizes_shown"]

@@ -26,9 +26,9 @@ def plan_slide(frame: Frame, turns: Sequence[LiveTurn], situation: Situation, *,
     return plan.slide(reason)
 
 
-def tokens_shown(frame: Frame, turns: Sequence[LiveTurn], situation: Situation) -> dict[int, int]:
-    """What each turn takes as a frame shows it, added up anew."""
-    return Plan(frame, turns, situation).tokens_shown() if turns else {}
+def sizes_shown(frame: Frame, turns: Sequence[LiveTurn], situation: Situation) -> dict[int, tuple[int, int]]:
+    """Tokens and bytes of each turn as a frame shows it, added up anew."""
+    return Plan(frame, turns, situation).sizes_shown() if turns else {}
 
 
 def _climb_down(plan: Plan, order: Order) -> None:

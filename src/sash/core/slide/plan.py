@@ -170,17 +170,22 @@ class Plan:
         tokens, body = self.added_up(live)
         return (self.told(live) if within(live, self.plain) else tokens), body
 
-    def tokens_shown(self) -> dict[int, int]:
-        """What each turn takes as the frame in force shows it."""
-        return {number: sum(map(self._tokens_by_frame, turn.messages())) for number, turn in self.turns.items()}
+    def sizes_shown(self) -> dict[int, tuple[int, int]]:
+        """Tokens and bytes of each turn as the frame in force shows it."""
+        shown = {number: [*map(self._by_frame, turn.messages())] for number, turn in self.turns.items()}
+        return {
+            number: (sum(tokens for tokens, _ in sizes), sum(body for _, body in sizes))
+            for number, sizes in shown.items()
+        }
 
-    def _tokens_by_frame(self, live: LiveMessage) -> int:
-        if within(live, self.frame.plain):
-            return self.told(live)
-        signed = 0
+    def _by_frame(self, live: LiveMessage) -> tuple[int, int]:
+        tokens, body = self.added_up(live)
         if live.size.signed and live.position >= self.frame.unsigned_before:
-            signed = sum(part.tokens for part in live.size.parts if part.kind == "thinking")
-        return self.added_up(live)[0] + signed
+            for part in live.size.parts:
+                if part.kind == "thinking":
+                    tokens += part.tokens
+                    body += weight(live.block(part.block))
+        return (self.told(live) if within(live, self.frame.plain) else tokens), body
 
     # The outcome.
 
