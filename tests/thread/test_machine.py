@@ -1,4 +1,4 @@
-"""A thread under every verb in any order, on every wire and every path the same: DESIGN section 10, 1 and 3 to 7."""
+"""A thread under every verb in any order, on every wire and every path the same: DESIGN section 10, 1 to 7."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from sash.thread import Thread, open_thread
 from sash.thread.acts import Rewound, act_of
 from sash.wire import wire_named
 from tests.builders import WIRES, Call, Script, lines, words
+from tests.core.invariants import check_counted_right, check_whole_turns
 
 SOAK = int(os.environ.get("SASH_SOAK", "0"))
 
@@ -318,6 +319,12 @@ class Machine(RuleBasedStateMachine):
         if hasattr(self, "thread"):
             said = [event.body for event in self.thread.events() if event.kind == "message"]
             assert said == self.log
+
+    @invariant()
+    def turns_are_whole_and_counted_as_they_are_sent(self) -> None:
+        if hasattr(self, "thread"):
+            check_whole_turns(self._fold())
+            check_counted_right(self._fold())
 
     @invariant()
     def pins_stay(self) -> None:
