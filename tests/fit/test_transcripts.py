@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
 
 from sash.core.frame import Frame
+from sash.core.message import stands_beside
 from sash.core.policy import Policy
 from sash.errors import WindowOverflow
 from sash.fitting import Fitted, fit
@@ -32,7 +32,7 @@ PRESETS = {
 def replay(history: History, *, wire: str, model: str, policy: Policy, points: int = 0) -> tuple[int, int]:
     """All requests of a session, or the last so many of them; how many there were, and of how many frames."""
     requests = frames = 0
-    last: tuple[Frame, list[Any]] | None = None
+    last: tuple[Frame, list[bytes]] | None = None
     where = [end for end, said in enumerate(history, 1) if said["role"] in ("user", "tool")]
     for end in where[-points:]:
         try:
@@ -51,11 +51,14 @@ def replay(history: History, *, wire: str, model: str, policy: Policy, points: i
         check_counted_right(fold)
         if policy.check == "request" and history[end - 1]["role"] == "user":
             check_budget(fold)
+        # What stands with the current input leaves with it.
+        said = [message for message in fitted.said() if not any(map(stands_beside, message.blocks))]
+        written = [*map(wire_named(wire).write_message, said)]
         if last is not None and last[0] == fold.frame:
-            assert fitted.messages[: len(last[1])] == last[1], f"the head moved without a frame at message {end}"
+            assert written[: len(last[1])] == last[1], f"the head moved without a frame at message {end}"
         else:
             frames += 1
-        last = (fold.frame, fitted.messages)
+        last = (fold.frame, written)
     return requests, frames
 
 
