@@ -181,10 +181,9 @@ class Plan:
     def _by_frame(self, live: LiveMessage) -> tuple[int, int]:
         tokens, body = self.added_up(live)
         if live.size.signed and live.position >= self.frame.unsigned_before:
-            for part in live.size.parts:
-                if part.kind == "thinking":
-                    tokens += part.tokens
-                    body += weight(live.block(part.block))
+            thinking = [part for part in live.size.parts if part.kind == "thinking"]
+            tokens += sum(part.tokens for part in thinking)
+            body += sum(weight(live.block(part.block)) for part in thinking)
         return (self.told(live) if within(live, self.frame.plain) else tokens), body
 
     # The outcome.
