@@ -365,5 +365,6 @@ def test_the_state_is_bounded_however_much_leaves(number: int) -> None:
     digest.take([departed_steps(long, LINES, {})])
     assert (len(digest.turns), len(digest.steps[number - 5])) == (LINES, LINES)
     assert (len(digest.wishes), len(digest.files), len(digest.ran)) == (WISHES, FILES, COMMANDS)
+    digest.noted.read()
     assert len(msgspec.json.encode(digest)) < 500_000
     assert digest.turns[0].startswith("- turn 50:")

@@ -39,8 +39,8 @@ def test_nothing_is_written_up_until_somebody_asks() -> None:
             left.add(departed(number))
         assert asked.digest.messages == 2 * number
         stored = Left(stored.written())
-    assert whole.digest == asked.digest == stored.digest
     assert whole.written() == asked.written() == stored.written()
+    assert whole.digest == asked.digest == stored.digest
 
 
 def test_a_copy_goes_its_own_way_with_what_was_not_written_up_yet() -> None:

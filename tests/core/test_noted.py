@@ -155,7 +155,10 @@ def test_a_name_that_a_tool_gave_again_lately_outlives_those_it_gave_once() -> N
     names = names_of(tool("see old_name_1 and old_name_2"), *fill[:-1], tool("old_name_1 again"), fill[-1])
     assert "old_name_1" in names.given.now.names
     assert "old_name_2" not in names.given.now.names
-    assert names.given.now.names["old_name_1"].line == "see old_name_1 and old_name_2"
+    assert names.known("old_name_1").noted.line == "see old_name_1 and old_name_2"
+    names.read()
+    noted = names.given.now.names["old_name_1"]
+    assert (noted.line, noted.text, names.known("old_name_1").noted) == ("see old_name_1 and old_name_2", "", noted)
 
 
 def test_of_a_result_with_very_many_names_both_ends_are_kept() -> None:

@@ -52,7 +52,9 @@ class Left:
         """Its JSON."""
         if self._written is not None and not self._departed:
             return self._read()
-        return msgspec.Raw(msgspec.json.encode(self._take()))
+        digest = self._take()
+        digest.noted.read()
+        return msgspec.Raw(msgspec.json.encode(digest))
 
     def _read(self) -> msgspec.Raw:
         assert self._written is not None

@@ -133,7 +133,12 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def whole_text(self) -> str:
         """All that a model reads of it: its words, what it calls with, what calls gave."""
-        return "\n".join(_read(self.blocks))
+        return "\n".join(self.whole_texts)
+
+    @property
+    def whole_texts(self) -> list[str]:
+        """The same, block by block."""
+        return list(_read(self.blocks))
 
     def opened(self) -> list[str]:
         """Ids of the calls it makes."""

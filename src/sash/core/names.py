@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import repeat
+from collections.abc import Sequence
+from functools import lru_cache
 
 SHORTEST = 4
 LONGEST = 120
 """Longer ones are keys, hashes and data: nobody types them again."""
+REMEMBERED = 12_000
+"""Characters of a text whose names are remembered for a while: so that the memory of them is bounded."""
 
 _word = re.compile(r"[A-Za-z0-9_~$@][\w./~@-]{2,}\w")
 _inside = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w\.\w")
@@ -23,29 +25,22 @@ _NO_BEGINNING, _NO_END = b"./-", b"./~@-$"
 _UTF8 = ("utf-8", "surrogatepass")
 
 
-def names_in(text: str) -> list[str]:
-    """The names that stand in a text, each once, in the order in which they come."""
+def names_in(text: str) -> Sequence[str]:
+    """
+    The names that stand in a text, each once, in the order in which they come.
+
+    Asked twice of most texts: what the window shows at one slide leaves it at a later one.
+    """
+    return _lately(text) if len(text) <= REMEMBERED else _found(text)
+
+
+def _found(text: str) -> tuple[str, ...]:
     found = dict.fromkeys(filter(None, map(_NAMES.__getitem__, _pieces(text))))
     # Only what is not ASCII may hold several names in a piece.
-    return list(found if text.isascii() else dict.fromkeys(" ".join(found).split()))
+    return tuple(found if text.isascii() else dict.fromkeys(" ".join(found).split()))
 
 
-def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """
-    All words of some texts that could be names: to look whether a name stands there, that is enough.
-
-    Shorter ones than any name are among them, since nobody asks for those.
-    """
-    pieces: set[bytes] = set()
-    for text in texts:
-        pieces.update(_pieces(text))
-    joined = b" ".join(map(bytes.rstrip, map(bytes.lstrip, pieces, repeat(_NO_BEGINNING)), repeat(_NO_END)))
-    if joined.isascii():
-        return frozenset(joined.decode().split())
-    words: set[str] = set()
-    for piece in joined.decode(*_UTF8).split(" "):
-        words.update([piece] if piece.isascii() else _word.findall(piece))
-    return frozenset(words)
+_lately = lru_cache(maxsize=1_024)(_found)
 
 
 def is_name(word: str) -> bool:

@@ -68,7 +68,7 @@ HEARING: dict[Voice, Hearing] = {
 
 
 class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where somebody named something: all names of one line, and at first of one text, share it."""
+    """Where somebody named something: at first all names of one text share it."""
 
     line: str
     """The words around it, on one line."""
@@ -77,6 +77,12 @@ class Noted(msgspec.Struct, frozen=True, array_like=True, gc=False):
     turn: int
     last: int
     """How many messages had left when it was said."""
+    text: str = ""
+    """What it stood in, until its line is taken: of most names nobody ever asks for it."""
+
+    def read(self, name: str) -> Noted:
+        """The same with the line that the name first stands in."""
+        return Noted(_line_of(name, self.text), self.source, self.turn, self.last) if self.text else self
 
 
 _last = attrgetter("last")
@@ -129,6 +135,10 @@ class Heard(msgspec.Struct, array_like=True):
         }
         self.times = {name: count for name, count in self.times.items() if name in self.names}
         self.last = {name: count for name, count in self.last.items() if name in self.names}
+
+    def read(self) -> None:
+        """Each name gets its line, and what it stood in is let go."""
+        self.names = {name: entry.read(name) for name, entry in self.names.items()}
 
     def lasts(self) -> dict[str, int]:
         """How many messages had left when each was last named, in the order of the names."""
@@ -195,6 +205,12 @@ class Names(msgspec.Struct):
         """Names that grow by themselves."""
         return Names(**{voice: self.table(voice).copy() for voice in _VOICES})
 
+    def read(self) -> None:
+        """Nothing is needed any more of the texts in which they stood."""
+        for voice in _VOICES:
+            self.table(voice).before.read()
+            self.table(voice).now.read()
+
     def __bool__(self) -> bool:
         return any(self.table(voice).now.names or self.table(voice).before.names for voice in _VOICES)
 
@@ -234,6 +250,7 @@ class Names(msgspec.Struct):
                     known.last = max(known.last, last)
         if known is None:
             raise KeyError(name)
+        known.noted = known.noted.read(name)
         return known
 
 
@@ -248,8 +265,6 @@ class Noting:
         self._names, self._until = names, until
         self._since = min(hearing.since(until) for hearing in HEARING.values())
         """Before it nothing is looked at."""
-        # Lines are taken in the end, of those names that stay: most of a long text's do not.
-        self._texts: dict[Voice, dict[int, str]] = {voice: {} for voice in _VOICES}
 
     def messages(self, said: Sequence[Message], *, turn: int, first: int) -> None:
         """Messages of a turn leave in a row; before the first of them, one less than its number had left."""
@@ -284,13 +299,12 @@ class Noting:
                 if len(new) > OF_A_RESULT:
                     left_out = set(new[OF_A_RESULT // 2 : -OF_A_RESULT // 2])
                     named = [name for name in named if name not in left_out]
-                self._hear("given", named, text, Noted("", source, turn, now))
+                self._hear("given", named, Noted("", source, turn, now, text))
 
     def finish(self) -> None:
         """Nothing more leaves."""
         for voice in _VOICES:
             self._table(voice, self._until)
-            _take_lines(self._names.table(voice).now.names, self._texts[voice])
 
     def _table(self, voice: Voice, now: int) -> Table | None:
         """The table of the generation that this is in; None where it will have been forgotten in the end."""
@@ -299,7 +313,6 @@ class Noting:
             return None
         generation = now // hearing.generation
         if generation != table.generation:
-            _take_lines(table.now.names, self._texts[voice])
             table.now.clear(hearing, generation * hearing.generation)
             table.before = table.now if generation == table.generation + 1 else Heard()
             table.now, table.generation = Heard(), generation
@@ -313,15 +326,13 @@ class Noting:
             # What is written to a file has lines, tabs and quotes of its own, which JSON spells otherwise.
             text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
         text = _ends(text)
-        self._hear(voice, names_in(text), text, Noted("", source, turn, now))
+        self._hear(voice, names_in(text), Noted("", source, turn, now, text))
 
-    def _hear(self, voice: Voice, named: Sequence[str], text: str, entry: Noted) -> None:
+    def _hear(self, voice: Voice, named: Sequence[str], entry: Noted) -> None:
         """Of what a tool gives the line is where it first did, of what somebody speaks of where they last did."""
         if named:
             hearing, heard = HEARING[voice], self._names.table(voice).now
             heard.add(named, entry, first=voice == "given")
-            # By what the names of a text share: where none of them stays, another may have its place.
-            self._texts[voice][id(entry)] = text
             if len(heard.names) > 3 * hearing.names:
                 heard.clear(hearing, entry.last)
 
@@ -335,26 +346,15 @@ def _ends(text: str) -> str:
     return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
 
 
-def _take_lines(names: dict[str, Noted], texts: dict[int, str]) -> None:
-    """Each name that stayed gets the line that it first stands in."""
-    before, start, end, whole = "", 0, 0, Noted("", "", 0, 0)
-    for name, entry in names.items():
-        text = texts.get(id(entry))
-        if text is None:
-            continue
-        at = _place_of(name, text)
-        if text is not before or not start <= at < end:
-            before, start, end = text, text.rfind("\n", 0, at) + 1, text.find("\n", at)
-            end = end if end >= 0 else len(text)
-            line = " ".join(text[start:end].split()) if end - start <= LINE else ""
-            whole = Noted(line, entry.source, entry.turn, entry.last)
-        if whole.line:
-            # Names that stand in one line share it.
-            names[name] = whole
-        else:
-            line = _line_around(name, text[start:end], at - start)
-            names[name] = Noted(line, entry.source, entry.turn, entry.last)
-    texts.clear()
+def _line_of(name: str, text: str) -> str:
+    """The line that a name first stands in; of a long one, what is around it."""
+    at = _place_of(name, text)
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    end = end if end >= 0 else len(text)
+    if end - start > LINE:
+        start = max(start, min(at - (LINE - len(name)) // 2, end - LINE))
+        end = start + LINE
+    return " ".join(text[start:end].split())
 
 
 def _place_of(name: str, text: str) -> int:
@@ -400,12 +400,6 @@ _talks_to_the_model = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """How text of a tool speaks when it wants to be obeyed. Such a line is not quoted: its names are, bare."""
-
-
-def _line_around(name: str, line: str, at: int) -> str:
-    """As much of a long line around a name as may be shown."""
-    first = max(0, min(at - (LINE - len(name)) // 2, len(line) - LINE))
-    return " ".join(line[first : first + LINE].split())
 
 
 def clip(text: str, length: int) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.facts import Fact, facts_text, line_of
 from sash.core.frame import shortened_by_message
-from sash.core.names import words_in
+from sash.core.names import names_in
 from sash.core.shown import shown
 from sash.core.told import STEPS_LEFT, Room, digest_text, step_text
 
@@ -73,7 +73,7 @@ def _for_turns(fold: Fold, room: Room, visible: frozenset[str], settled: frozens
         return digest_text(digest, kind, room, visible=visible, settled=settled)
     told = summary.told()
     left = Room(room.tokens - room.count(told), room.count)
-    rest, shown_too = digest.since(summary.end), visible | words_in([summary.whole])
+    rest, shown_too = digest.since(summary.end), visible.union(names_in(summary.whole))
     text = digest_text(rest, kind, left, visible=shown_too, beside_summary=True, settled=settled)
     return "\n\n".join(part for part in (told, text) if part)
 
@@ -96,11 +96,12 @@ def _out_of_sight(fold: Fold) -> list[Fact]:
 
 
 def _visible(fold: Fold) -> frozenset[str]:
-    """Names, and other words, that the window showed when this frame was made, and shows until the next."""
+    """Names that the window showed when this frame was made, and shows until the next."""
     shortened = shortened_by_message(fold.frame)
-    texts: list[str] = []
+    names: set[str] = set()
     for live in fold.window():
         if live.position < fold.frame.at:
             message = shown(live, shortened.get(live.position, ()), short=fold.short)
-            texts.append(message.whole_text if message is not None else "")
-    return words_in(texts)
+            for text in message.whole_texts if message is not None else ():
+                names.update(names_in(text))
+    return frozenset(names)

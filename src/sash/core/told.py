@@ -14,7 +14,7 @@ import msgspec
 
 from sash.core.digest import Digest, Said, quoted
 from sash.core.message import by_sash
-from sash.core.names import names_in, words_in
+from sash.core.names import names_in
 from sash.core.noted import Names, clip
 
 BRIEF = 80
@@ -182,7 +182,7 @@ class _Told:
     def names(self, digest: Digest, visible: frozenset[str]) -> None:
         """Names with the lines they stood in, the likeliest to be needed first, and bare ones after them."""
         worths = digest.noted.worths(digest.messages)
-        told = set(words_in(self.told))
+        told = set(names_in("\n".join(self.told)))
         wanted = [name for _, name in sorted((-worth, name) for name, worth in worths.items() if name not in visible)]
         lines = self._lines_around(wanted, digest.noted, told)
         if lines:
