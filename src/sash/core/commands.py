@@ -12,6 +12,7 @@ from sash.core.frame import Frame, Reason
 from sash.core.live import LiveTurn
 from sash.core.slide import Slide
 from sash.core.told import wish_line
+from sash.core.trigger import high_mark
 
 
 def compact(fold: Fold, reason: Reason = "compact") -> Frame | None:
@@ -94,8 +95,9 @@ def reframe(
     """
     A new frame for a head that a command has changed, under the next number or a given one.
 
-    What was signed was bound to the head that is gone, so it goes without its thinking. `before` is what history
-    took before the command, where nothing here knows that any more.
+    What was signed was bound to the head that is gone, so it goes without its thinking. Nothing has to leave for it,
+    unless history is above its mark: the cache is broken anyway, so the slide of the next request point is made here.
+    `before` is what history took before the command, where nothing here knows that any more.
     """
     if number is not None:
         fold.frame = msgspec.structs.replace(fold.frame, number=number - 1)
@@ -103,7 +105,7 @@ def reframe(
         fold.frame = msgspec.structs.replace(fold.frame, rewound=rewound)
     if fold.placing.calls_open:
         fold.due = fold.due or (reason, EVERYTHING)
-    elif (planned := fold.plan(reason, low=EVERYTHING)) is not None:
+    elif (planned := fold.plan(reason, low=None if _is_to_slide(fold, reason) else EVERYTHING)) is not None:
         if before:
             frame = msgspec.structs.replace(planned.frame, tokens_before=before)
             planned = msgspec.structs.replace(planned, frame=frame)
@@ -111,6 +113,12 @@ def reframe(
     frame = reframed(fold, reason)
     fold.stand(msgspec.structs.replace(frame, tokens_before=before or frame.tokens_before))
     return fold.frame
+
+
+def _is_to_slide(fold: Fold, reason: Reason) -> bool:
+    """Whether the window would slide at a request point here; what an undo brought back is not to leave with it."""
+    holds = reason != "undo" and not fold.suspended and fold.policy.check == "request"
+    return holds and bool(fold.turns) and fold.taken > high_mark(fold)
 
 
 def reframed(fold: Fold, reason: Reason) -> Frame:

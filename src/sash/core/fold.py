@@ -231,12 +231,19 @@ class Fold(InWindow):
         frame = None
         pause = at - before if at is not None and before is not None else 0.0
         if not held:
-            if self.due is not None:
-                (command, low), self.due = self.due, None
-                frame = self.slide(command, low=low)
-            elif (reason := reason_to_slide(self, placed, pause=pause)) is not None:
-                frame = self.slide(reason)
+            frame = self._slides_here(reason_to_slide(self, placed, pause=pause))
         self.asked = self.tokens
+        return frame
+
+    def _slides_here(self, reason: Reason | None) -> Frame | None:
+        """The slide of this request point: the one that waited for it, or the one that the window needs."""
+        frame, (command, low) = None, self.due or (None, None)
+        self.due = None
+        if reason is not None and (command is None or (low == EVERYTHING and reason not in _CAN_WAIT)):
+            # A command for which nothing has to leave does not hold up what the window needs: that takes it along.
+            frame = self.slide(reason)
+        if frame is None and command is not None:
+            frame = self.slide(command, low=low)
         return frame
 
     def _started(self, placed: Placed, message: Message) -> LiveTurn:

@@ -103,9 +103,8 @@ class Replay:
             case "forget":
                 return None if undone else forget(fold, facts_at(fold, act_of(event, Forgotten)), seq=event.seq)
             case "configure":
-                frame = self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
                 fold.suspended = fold.suspended or undone
-                return frame
+                return self.window.configure(act_of(event, Change).of(self.window.setup), held=undone)
             case "overflow":
                 return self._refused(act_of(event, Overflowed), held=undone or edits.out(event.seq))
             case "undo":
