@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from sash.core.calibration import Calibration, Report
-from sash.core.commands import reframe
+from sash.core.commands import pin, reframe
 from sash.core.fold import Fold
 from sash.core.frame import START
 from sash.core.live import LiveMessage, LiveTurn
@@ -166,6 +166,27 @@ def test_a_command_while_calls_are_open_waits_for_their_results() -> None:
     assert grow(twin, [result("a", "x")]).past.frames == fold.past.frames
 
 
+def test_a_command_that_waits_for_results_does_not_hold_up_what_the_window_needs() -> None:
+    said = [*turns_of(400, 400), user("go"), assistant("", Call("a"))]
+    fold = fold_of(said, small(min_turns=1))
+    reframe(fold, "summary")
+    assert fold.due is not None
+    grow(fold, [result("a", words(500))])
+    # The turns leave, and what the model has not read yet is not cut short for them.
+    assert (fold.frame.reason, numbers(fold), fold.frame.shortened) == ("high mark", [3], ())
+    assert fold.due is None
+
+
+def test_a_head_that_changes_above_the_mark_slides_as_the_next_request_would() -> None:
+    said = [*turns_of(200, 300, 300), user("go"), assistant("", Call("a")), result("a", words(150)), assistant("ok")]
+    fold = fold_of(said, small(soft_share=1.0, min_turns=1))
+    grow(fold, [assistant(words(60))])
+    assert (fold.frame, fold.tokens > fold.limits.high) == (START, True)
+    pin(fold, fold.turns[1])
+    reframe(fold, "pin")
+    assert (fold.frame.reason, numbers(fold), fold.frame.fits) == ("pin", [1, 4], True)
+
+
 def test_an_empty_log_has_nothing_to_slide() -> None:
     assert fold_of([], Policy()).slide("compact") is None
     assert next(fold_of([Message(role="system", blocks=(Text("be brief"),))]).window()).position == 0
@@ -237,6 +258,13 @@ def test_what_was_told_of_a_window_is_forgotten_when_it_slides_and_never_outweig
     assert fold.total.value == fold.tokens + fold.beyond
     fold.slide("compact")
     assert (fold.beyond, fold.total.value) == (0.0, fold.tokens)
+
+
+def test_turns_that_are_to_leave_last_leave_where_what_the_provider_told_is_above_the_mark() -> None:
+    fold = fold_of(turns_of(400, 400), small())
+    fold.calibrate(Calibration(ratio=1.0, last=Report(context=250, messages=0)))
+    grow(fold, [user("go on")])
+    assert (fold.frame.reason, numbers(fold)) == ("high mark", [2, 3])
 
 
 def test_where_the_users_words_alone_are_too_large_slides_stay_rare() -> None:

@@ -30,7 +30,7 @@ from sash.thread import Thread, open_thread
 from sash.thread.acts import Rewound, act_of
 from sash.wire import wire_named
 from tests.builders import WIRES, Call, Script, lines, words
-from tests.core.invariants import check_counted_right, check_whole_turns
+from tests.core.invariants import check_budget, check_counted_right, check_whole_turns
 
 SOAK = int(os.environ.get("SASH_SOAK", "0"))
 
@@ -325,6 +325,14 @@ class Machine(RuleBasedStateMachine):
         if hasattr(self, "thread"):
             check_whole_turns(self._fold())
             check_counted_right(self._fold())
+
+    @invariant()
+    def what_could_leave_above_the_mark_has_left(self) -> None:
+        if not hasattr(self, "thread") or not (fold := self._fold()).placed.request_point:
+            return
+        *_, newest = self.thread.events()
+        if newest.kind == "message" and fold.policy.check == "request" and not fold.suspended:
+            check_budget(fold)
 
     @invariant()
     def pins_stay(self) -> None:

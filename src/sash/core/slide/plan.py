@@ -46,7 +46,7 @@ class Plan:
         self._measured: dict[tuple[int, int, int], tuple[int, int]] = {}
         # The marks count what the provider counts.
         self.low = int((situation.limits.low if situation.low is None else situation.low) / situation.factor)
-        self.high = int(situation.limits.high / situation.factor)
+        self.high = int((situation.limits.high - max(0.0, situation.beyond)) / situation.factor)
 
     def _plain(self) -> tuple[int, int]:
         """The current turn's steps so far, when they lose thinking that their calls may not stand without."""
@@ -212,7 +212,7 @@ class Plan:
             plain=self.plain,
             tokens_before=self.before,
             tokens=self.total,
-            fits=self.total <= self.high,
+            fits=self.total <= int(self.now.limits.high / self.now.factor),
         )
         if not gone and _shown(frame) == _shown(self.frame):
             return None

@@ -38,6 +38,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Turns' priorities, where the policy asks for them."""
     factor: float = 1.0
     """What the provider's reports say a counted token is worth."""
+    beyond: float = 0.0
+    """What history takes beyond that until this slide is made: see `Fold.beyond`."""
     low: int | None = None
     """A lower mark than the policy's, for the user's own command."""
     body_over: bool = False
@@ -70,6 +72,7 @@ def situation_of(fold: Fold, limits: Limits, *, low: int | None = None) -> Situa
         superseded=superseded(turns, fold.answers) if limits.shorten_over else frozenset(),
         scores=scores,
         factor=fold.factor,
+        beyond=fold.beyond,
         low=low,
         body_over=too_many_bytes(fold),
     )
