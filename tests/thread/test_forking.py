@@ -192,6 +192,22 @@ def test_a_fork_from_before_a_message_was_redacted_once_more_can_be_verified() -
     assert thread.fork("other", at=here).verify().problems == ()
 
 
+def test_a_fork_of_a_fork_counts_its_frames_on_where_folding_again_makes_fewer() -> None:
+    thread = opened()
+    talk(thread, 12)
+    thread.edit_summary("what was said")
+    here = thread.seq
+    thread.redact(1)
+    fork = thread.fork("other", at=here)
+    talk(fork, 12)
+    frame, there = fork.frames()[-1], fork.seq
+    assert frame.number > 2
+    talk(fork, 12)
+    again = fork.fork("another", at=there)
+    assert again.frames()[-1] == frame
+    assert again.verify().problems == ()
+
+
 def test_mistakes_are_refused() -> None:
     thread = opened()
     thread.append({"role": "user", "content": words(3)})

@@ -108,6 +108,15 @@ class Log:
                     if row.after_seq > segment.after:
                         yield row.after_seq, _frame.decode(row.body)
 
+    def numbered(self) -> dict[int, int]:
+        """
+        Of each event after which a thread goes on as a fork, the number of the newest frame until then.
+
+        The fork counts on from it: numbers are never given again, also where folding again makes fewer frames.
+        """
+        starts = [segment.after for segment in self.segments[1:]]
+        return {seq: next((frame.number for _, frame in self.frames_back(until=seq)), 0) for seq in starts}
+
     def checkpoints(self, *, until: int) -> Iterator[tuple[int, int]]:
         """The threads that hold a checkpoint of this log, each with the event it was written after; newest first."""
         for segment in reversed(self.segments):

@@ -119,9 +119,11 @@ class Tail:
         edits = edits_of(deciding)
         near = None if anew else self._nearest(LAST if until is None else until, deciding, edits)
         seq, replay = near or (0, Replay(Window(self.origin()), self.log.turn, self.memory))
+        numbers = self.log.numbered()
         for event in self.log.events(since=seq, until=until):
             if edits.stands(event):
                 replay.apply(event, edits)
+            replay.window.fold.number_from(numbers.get(event.seq, 0))
         return replay, None if then is None else replay.apply(then, edits)
 
     def refolded(self, event: Event) -> Draft:

@@ -40,21 +40,18 @@ def verified(tail: Tail, *, redacted: int = 0) -> Verification:
     recorded: dict[int, list[Frame]] = {}
     for after, made in tail.log.frames(since=1):
         recorded.setdefault(after, []).append(made)
-    starts = {segment.after for segment in tail.log.segments[1:]}
     since = max((event.seq for event in tail.log.events(until=last, kinds={"redact"})), default=0)
     since = max(since, redacted + 1)
     vetoes = edits_of(tail.log.events(until=last, kinds={"veto"}))
     problems: list[str] = []
+    numbers = tail.log.numbered()
     compared = skipped = events = 0
     replay, _ = tail.folded(until=0, anew=True)
     for event in tail.log.events(until=last):
         events += 1
         frame, replay = _next(tail, replay, event, vetoes.vetoed)
         was = recorded.get(event.seq, [])
-        if event.seq in starts:
-            # As a fork goes on: numbers are never given again, also where folding again makes fewer frames.
-            made_before = [made.number for after, frames in recorded.items() if after <= event.seq for made in frames]
-            replay.window.fold.number_from(max(made_before, default=0))
+        replay.window.fold.number_from(numbers.get(event.seq, 0))
         if event.seq < since:
             skipped += len(was)
             continue
