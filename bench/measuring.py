@@ -22,6 +22,8 @@ import msgspec
 from bench.histories import SYSTEM, Said
 from bench.windows import Window, faults
 
+LOADED = 1_000
+"""Messages of a history that was there before, given at once."""
 SLOW = 0.1
 """Seconds: whoever takes this long for a turn is not tried with more."""
 
@@ -129,8 +131,9 @@ def measure(
 
 
 async def _at(window: Window, load: Sequence[Any], timed: Sequence[Sequence[Any]], length: int) -> Measured:
-    if load:
-        await window.add(load)
+    # In pieces: a store may take only so many at once.
+    for start in range(0, len(load), LOADED):
+        await window.add(load[start : start + LOADED])
     # The messages that wait to be given are ours: the collector need not walk through them in somebody's turn.
     gc.collect()
     gc.freeze()
