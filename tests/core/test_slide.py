@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from sash.core.commands import reframe
 from sash.core.frame import DigestedSteps, Shortened
 from sash.core.live import LiveMessage
 from sash.core.message import Block, Message, Opaque, Text, Thinking
@@ -366,6 +367,22 @@ def test_where_nothing_else_may_leave_thinking_is_left_out_only_if_that_is_enoug
     assert fold.frame.number == 0
     enough = fold_of(script, small(history_tokens=230, step_digest_tokens=0))
     assert (enough.frame.reason, enough.frame.fits) == ("high mark", True)
+
+
+def test_a_step_that_comes_in_pieces_keeps_its_thinking_as_long_as_it_may_go_on() -> None:
+    script = Script("openai-responses").turn(ask=50, answer=50).user("go")
+    script.assistant("first I look", Call("a"), thinking=words(20))
+    *said, words_of_it, call = script.messages()
+    fold = fold_of([*said, words_of_it], Policy.sliding(80))
+    assert (fold.frame.reason, numbers(fold), fold.frame.unsigned_before) == ("high mark", [2], 0)
+    grow(fold, [call])
+    # As it was said: a call without the thinking that it came with is refused.
+    assert [message.source for message in assemble(fold).messages[-3:]] == [
+        message.source for message in (said[-1], words_of_it, call)
+    ]
+    grow(fold, [*script.results(("a", "done")).messages()[-1:], *Script("openai-responses").user("on").messages()])
+    reframe(fold, "pin")
+    assert fold.frame.unsigned_before == fold.frame.at
 
 
 def test_a_slide_that_changes_nothing_is_none() -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from sash.core.message import Block, Message
+from sash.core.message import Block, Message, Thinking
 from sash.core.size import Kind, Part, Size
 from sash.core.turn import title_of
 
@@ -108,6 +108,14 @@ class LiveTurn:
             return range(0)
         rest = self.steps[self.digested :]
         return range(self.steps[0][0].position, rest[0][0].position if rest else self.last().position + 1)
+
+    def said_in_part(self) -> int | None:
+        """Where its last step begins, if that came in pieces (as OpenAI's items do) and may still go on."""
+        step = self.steps[-1] if self.steps else []
+        if not step or step[-1].message.role != "assistant":
+            return None
+        thinks = all(type(block) is Thinking for block in step[-1].message.blocks)
+        return step[0].position if thinks or len(step) > 1 else None
 
     def unseen(self) -> list[LiveMessage]:
         """Results that no request has shown the model yet: those after its last word."""

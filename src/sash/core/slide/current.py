@@ -22,7 +22,9 @@ def shorten_current_turn(plan: Plan) -> None:
         for live, part in list(turn.parts(kind)):
             if not plan.over(plan.low):
                 return
-            if live.position in unseen or live.position < plan.first_step() or plan.is_short(live, part):
+            if live.position in unseen or plan.is_short(live, part):
+                continue
+            if not plan.first_step() <= live.position < plan.until:
                 continue
             if plan.gain(live, part) > 0:
                 plan.shorten(turn.number, live, part)

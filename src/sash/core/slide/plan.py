@@ -41,6 +41,9 @@ class Plan:
         self.shortened = {(short.message, short.block): short for short in frame.shortened}
         self.digested = {turn.number: turn.digested for turn in turns if turn.digested}
         self.evicted: list[int] = []
+        in_part = self.current.said_in_part()
+        self.until = situation.at if in_part is None else in_part
+        """Up to here thinking leaves. A step that may go on keeps its own: what follows would be refused without it."""
         self.plain = self._plain()
         """Messages that are told as text from now on."""
         self._measured: dict[tuple[int, int, int], tuple[int, int]] = {}
@@ -196,7 +199,7 @@ class Plan:
         boundary = next(number for number in kept if number > last_gap)
         in_window = [*chain.from_iterable(map(self._messages, kept))]
         positions = {live.position for live in in_window}
-        signed = [live.position for live in in_window if live.size.signed]
+        signed = [live.position for live in in_window if live.size.signed and live.position < self.until]
         since = self.frame.unsigned_before
         frame = msgspec.structs.replace(
             self.frame,
@@ -208,7 +211,7 @@ class Plan:
             carried=tuple(number for number in kept if number < boundary),
             shortened=tuple(sorted(s for s in self.shortened.values() if s.message in positions)),
             digested=tuple(DigestedSteps(turn, steps) for turn, steps in self.digested.items() if turn not in gone),
-            unsigned_before=self.now.at if signed and signed[-1] >= since else since,
+            unsigned_before=self.until if signed and signed[-1] >= since else since,
             plain=self.plain,
             tokens_before=self.before,
             tokens=self.total,

@@ -10,7 +10,7 @@ def drop_thinking(plan: Plan) -> None:
     """Leaves it out, of all messages that a frame has not taken it from yet."""
     for turn in plan.turns.values():
         for live, part in turn.parts("thinking", signed=True):
-            if live.position >= plan.frame.unsigned_before:
+            if plan.frame.unsigned_before <= live.position < plan.until:
                 plan.free(turn.number, part.tokens, weight(live.block(part.block)))
 
 
