@@ -132,8 +132,8 @@ def measure(
 
 async def _at(window: Window, load: Sequence[Any], timed: Sequence[Sequence[Any]], length: int) -> Measured:
     # In pieces: a store may take only so many at once.
-    for start in range(0, len(load), LOADED):
-        await window.add(load[start : start + LOADED])
+    for first_of in range(0, len(load), LOADED):
+        await window.add(load[first_of : first_of + LOADED])
     # The messages that wait to be given are ours: the collector need not walk through them in somebody's turn.
     gc.collect()
     gc.freeze()
