@@ -211,7 +211,7 @@ class Threads(RuleBasedStateMachine):
 
     @invariant()
     def every_request_is_valid(self) -> None:
-        if hasattr(self, "fold") and self.log:
+        if hasattr(self, "fold") and any(message.blocks or message.role == "user" for message in self.log):
             request(self.fold, self.wire)
 
     @invariant()

@@ -120,6 +120,60 @@ def test_a_frame_is_told_of_once_when_it_is_made(caplog: pytest.LogCaptureFixtur
     assert len(caplog.records) == len(frames) > 1
 
 
+def test_a_frame_that_was_made_when_a_turn_closed_is_told_of_with_the_next_request() -> None:
+    frames: list[Frame] = []
+    script = Script()
+    for number in range(12):
+        fit(script.user(f"{number} {words(60)}").said, policy=Policy.sliding(200), on_frame=frames.append)
+        script.assistant(words(20))
+    made = fit(script.user("last").said, policy=Policy.sliding(200), on_frame=frames.append).report.frame.number
+    assert [frame.number for frame in frames] == list(range(1, made + 1))
+    assert made > 3
+
+
+def test_a_request_that_gives_way_alone_says_so_and_announces_no_frame() -> None:
+    frames: list[Frame] = []
+    policy = Policy(counter="chars4", window=2_000, history_tokens=0, trigger_share=1.0, fixed_tokens=0)
+    said = chat(12).user(words(600)).said
+    fitted = fit(said, policy=policy, system=words(500), on_frame=frames.append)
+    kept = fit(said, policy=policy)
+    assert (fitted.report.recorded, kept.report.recorded) == (False, True)
+    assert fitted.report.frame.reason == "window"
+    assert fitted.report.frame not in frames
+
+
+def test_where_the_window_would_overflow_thinking_leaves_for_good_also_where_that_is_not_enough_for_the_mark() -> None:
+    script = Script("anthropic").turn(ask=30, answer=5).user("go")
+    for number in range(6):
+        script.assistant("", Call(f"c{number}"), thinking=words(40)).results((f"c{number}", words(440)))
+    policy = Policy.threshold(3_000)
+    first = fit(script.said, wire="anthropic", policy=policy)
+    assert (first.report.recorded, first.report.fits, first.report.frame.number) == (True, False, 1)
+    again = fit(script.assistant("done").user("next").said, wire="anthropic", policy=policy)
+    assert again.report.frame == first.report.frame
+    assert again.messages[: len(first.messages)] == first.messages
+
+
+@pytest.mark.parametrize(
+    ("model", "roles"),
+    [
+        ("claude-sonnet-4-5", ["user", "user", "assistant", "user"]),
+        ("claude-opus-4-8", ["user", "system", "assistant", "user"]),
+        ("claude-fable-5-1", ["user", "system", "assistant", "user"]),
+        ("anthropic/claude-opus-4.9", ["user", "system", "assistant", "user"]),
+        ("glm-5", ["user", "system", "assistant", "user"]),
+        ("claude-3-5-sonnet", ["user", "user", "assistant", "user"]),
+    ],
+)
+def test_the_system_speaks_among_the_messages_only_where_its_provider_takes_that(model: str, roles: list[str]) -> None:
+    said = {"role": "system", "content": "a hook says: go on"}
+    history = [{"role": "user", "content": "hi"}, said, {"role": "assistant", "content": "ok"}, said]
+    fitted = fit(history, wire="anthropic", model=model)
+    assert [message["role"] for message in fitted.messages] == roles
+    assert [made.message for made in fitted.report.repairs] == [n for n in (1, 3) if fitted.messages[n] != said]
+    assert "a hook says: go on" in str(fitted.messages[3])
+
+
 @pytest.mark.parametrize("wire", ["openai-chat", "anthropic", "flat"])
 def test_a_request_tells_where_its_tokens_go_as_a_thread_does(wire: str) -> None:
     said = chat(12, "openai-chat" if wire == "flat" else wire).user("more").said

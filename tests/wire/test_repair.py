@@ -233,6 +233,7 @@ def test_t10_an_empty_assistant_message_is_left_out() -> None:
         ({"role": "user", "content": []}, {"role": "user", "content": ""}),
         ({"role": "system", "content": [ ]}, {"role": "system", "content": ""}),
         ({"role": "assistant", "content": "x", "tool_calls": []}, {"role": "assistant", "content": "x"}),
+        ({"role": "assistant", "content": "x", "tool_calls": None, "refusal": None}, {"role": "assistant", "content": "x", "refusal": None}),  # noqa: E501  (one case a line)
         ({"role": "assistant", "content": [], "refusal": "no"}, {"role": "assistant", "content": "", "refusal": "no"}),
         ({"role": "assistant", "content": "x", "y": {"content": []}}, {"role": "assistant", "content": "x", "y": {"content": []}}),  # noqa: E501  (one case a line)
     ],
@@ -241,7 +242,21 @@ def test_an_empty_list_is_not_sent_to_openai(given: dict[str, Any], sent: dict[s
     prepared = prepare(messages([USER, given], "openai-chat"), "openai-chat")
     assert json.loads(write_fields(prepared.messages, (), "openai-chat")["messages"]) == [USER, sent]
     made = [(made.what, made.message) for made in prepared.repairs]
-    assert made == ([] if given == sent else [("empty-list", 1)])
+    what = "null-list" if given.get("tool_calls", ()) is None else "empty-list"
+    assert made == ([] if given == sent else [(what, 1)])
+
+
+def test_an_answer_that_was_kept_whole_is_sent_as_the_message_that_it_is() -> None:
+    answer = {
+        "id": "m", "type": "message", "role": "assistant", "model": "c", "content": [{"type": "text", "text": "yo"}],
+        "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 4},
+    }  # fmt: skip
+    speaks_of_it = {"role": "assistant", "content": 'its "stop_reason" was end_turn'}
+    prepared = prepare(messages([USER, answer, USER, speaks_of_it, USER], "anthropic"), "anthropic")
+    sent = {"role": "assistant", "content": [{"type": "text", "text": "yo"}]}
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written == [USER, sent, USER, speaks_of_it, USER]
+    assert [(made.what, made.message) for made in prepared.repairs] == [("answer-fields", 1)]
 
 
 def test_a_call_beside_an_empty_list_and_its_empty_result_are_sent_as_empty_text() -> None:

@@ -301,11 +301,12 @@ class Fold(InWindow):
         """
         Whether all that a slide does is to leave out thinking, and history is above its high mark all the same.
 
-        Where nothing else may leave, there is such a slide at every request, and each breaks the cache.
+        Where nothing else may leave, there is such a slide at every request, and each breaks the cache. Where the
+        window would overflow it is made all the same: else one request gives way alone, and the next one moves back.
         """
-        before, after = self.frame, planned.frame
+        before, after, limits = self.frame, planned.frame, self.limits
         same = before.shortened == after.shortened and before.digested == after.digested
-        return same and not planned.evicted and not after.fits
+        return same and not planned.evicted and not after.fits and self.taken <= limits.hard - limits.fixed
 
     def plan(self, reason: Reason, *, low: int | None = None) -> Slide | None:
         """What a slide would do, without doing it."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import msgspec
 
 from sash.arguments import CALLABLE, NUMBER, SOURCES, TEXT, having, takes
 from sash.core.budget import whole_number
+from sash.core.fold import Fold
+from sash.core.frame import Frame
 from sash.core.limits import Limits
 from sash.core.policy import Policy
 from sash.core.sources import Source
@@ -48,8 +51,8 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     changed. Called again with the history grown, it keeps what it sent before, byte for
     byte, until the window has to slide. Raises `WindowOverflow` when what may not be
     left out is already too large. `calibration` is what the provider counts for each token
-    that we count, where usage has shown it. `on_frame` is told of the frame that the newest
-    message led to; an error of its own is logged and changes nothing. `summaries` says which
+    that we count, where usage has shown it. `on_frame` is told of the frames that what
+    came since the last request has led to; an error of its own is logged and changes nothing. `summaries` says which
     summary stands under a frame, for who keeps them beside a history that comes whole. A `flat`
     prompt is made from messages of `openai-chat`. A body of `openai-responses` that goes on from
     what the provider keeps (`previous_response_id`, `conversation`) is only what is new: a result
@@ -90,10 +93,25 @@ def fit(  # noqa: PLR0913  (the public door, whose names are fixed)
     fitted = Fitted(Given(messages_or_body, body, listed), window, prepared, fields, report)
     if fitted.size > policy.body_bytes:
         raise BodyTooLarge(size=fitted.size, limit=policy.body_bytes)
-    frame = fitted.fold.frame
-    if frame.number and frame.at == len(fitted.fold):
+    for frame in _new_frames(window.fold):
         announce(frame, on_frame)
     return fitted
+
+
+def _new_frames(fold: Fold) -> list[Frame]:
+    """The frames that what came since the last request has led to."""
+    since = _answered(fold)
+    new = [*takewhile(lambda frame: frame.number and frame.at > since, reversed(fold.past.frames))]
+    return new[::-1]
+
+
+def _answered(fold: Fold) -> int:
+    """Where the answer to the last request begins, if it is new here; else the newest message."""
+    turns = [*fold.turns.values()][-2:]
+    if turns and not turns[-1].steps and len(turns[-1]) == 1:
+        # The first words after an answer: that has closed its turn, which is when some policies look.
+        turns.pop()
+    return turns[-1].steps[-1][0].position if turns and turns[-1].steps else len(fold) - 1
 
 
 def _folded(

@@ -319,7 +319,7 @@ class Outgoing:
         return self._headed(fold, sources)
 
     def _headed(self, fold: Fold, sources: Sequence[Source], *, counted: bool = False) -> Draft:
-        preparing = Preparing(self.wire, continued=self.setup.continued, signs=self.setup.signs)
+        preparing = Preparing(self.wire, continued=self.setup.continued, signs=self.setup.signs, heeds=self.setup.heeds)
         draft = Draft(fold, preparing, self.counter)
         whole = [*((message, None) for message in self.setup.system), *head_of(fold, sources=sources)]
         draft.take(whole, counted=counted)

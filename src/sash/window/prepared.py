@@ -84,6 +84,10 @@ class Prepared:
         """What was done to the history, and why."""
         return self._told()
 
+    def alone(self) -> Prepared:
+        """The same, made from a frame that is recorded nowhere."""
+        return Prepared(self.made, self._written, lambda: msgspec.structs.replace(self._told(), recorded=False))
+
     def __repr__(self) -> str:
         turns = f"{len(self.report.turns_in)} of {len(self.report.turns_in) + len(self.report.turns_out)} turns"
         return f"<{type(self).__name__}: {self.tokens} tokens, {turns}, frame {self.report.frame.number}>"

@@ -50,6 +50,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     window: int
     window_known: bool
     """False when nobody knows the model's window and a default stands in."""
+    recorded: bool = True
+    """
+    False when this one request had to give way further than the window: more stands beside the history than was
+    allowed for, or a call is open. Its frame is its own, and the next request goes on from the frame before it.
+    """
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from sash.core.limits import Limits, limits_of
@@ -41,6 +43,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         """
         return not self.model or "claude" in self.model.lower()
 
+    @property
+    def heeds(self) -> bool:
+        """Whether the provider takes messages of the system's among the others: Claude does from 4.8 on."""
+        return "claude" not in self.model.lower() or _HEEDS.search(self.model.lower()) is not None
+
     def choice(self) -> Choice:
         """What counts for the model."""
         return calibrated(counter_under(self.policy, self.model), self.calibration)
@@ -71,6 +78,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
             answer=self.answer,
             told=self.told_window,
         )
+
+
+_HEEDS = re.compile(r"claude-[a-z]+-(?:4[-.][89]|[5-9]|[1-9]\d)(?!\d)")
 
 
 def system_prompt(system: object, wire: str) -> tuple[Message, ...]:

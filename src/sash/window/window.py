@@ -191,7 +191,7 @@ class Window:
             planned = fold.plan("window", low=low)
             if planned is not None:
                 fold.make(planned)
-                prepared = Outgoing(self.setup, self.counter, wire).prepared(fold)
+                prepared = Outgoing(self.setup, self.counter, wire).prepared(fold).alone()
             if prepared.tokens.value > fold.limits.room:
                 raise overflow(prepared, fixed=self.fixed(), answer=self.setup.answer)
         if prepared.size > self.setup.policy.body_bytes:

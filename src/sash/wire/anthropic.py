@@ -15,7 +15,7 @@ from sash.wire.check import Problem, check
 from sash.wire.conversation import Shaped, Tool
 from sash.wire.json_text import present
 from sash.wire.overlay import lay_over, written
-from sash.wire.rules import Rules
+from sash.wire.rules import Rules, Stray
 
 NAME = "anthropic"
 MESSAGES = "messages"
@@ -46,7 +46,22 @@ def _as_object(call: ToolCall) -> str:
     return str(arguments_object(ToolCall(call.id, call.name, told)), "utf-8")
 
 
+_ANSWER = frozenset(
+    {"id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage", "container", "context_management"}
+)
+"""Fields of an answer as it comes. A message that is sent has none of them: `extra inputs are not permitted`."""
+
+
+def _stray(message: Message) -> Stray | None:
+    """What an answer that was kept whole has beside its role and content."""
+    if message.role != "assistant" or b'"stop_reason"' not in message.source or message.edited or message.wire != NAME:
+        return None
+    found = sorted(_ANSWER & json_text.fields(message.source).keys())
+    return Stray("answer-fields", f"{', '.join(found)}: fields of an answer, not of a message") if found else None
+
+
 RULES = Rules(
+    stray=_stray,
     results_in_user_messages=True,
     joins_runs=True,
     system_leads=True,
@@ -267,7 +282,7 @@ def write_system(message: Message) -> bytes:
 def _laid_over(message: Message) -> bytes:
     old, kept = read_message(message.source), json_text.fields(message.source)
     kept["content"] = _content_over(kept["content"], old.blocks, message.blocks)
-    return json_text.object_of(kept)
+    return json_text.object_of({name: value for name, value in kept.items() if name not in _ANSWER})
 
 
 def _content_over(content: bytes | msgspec.Raw, old: Sequence[Block], new: Sequence[Block]) -> msgspec.Raw:

@@ -80,13 +80,13 @@ class Checking:
     def take(self, messages: Sequence[Message]) -> None:
         """More messages at its end."""
         pairs, lenient, first = self.pairs, self._lenient, self.place + 1
-        empty_list = self.rules.empty_list
+        stray = self.rules.stray
         for place, message in enumerate(messages, first):
             blocks = message.blocks
             if lenient and len(blocks) == 1 and self.spoken:
                 # Nearly all are like this, beside those with calls: words while no call waits, or the result of one.
                 only = blocks[0]
-                if empty_list is not None and empty_list(message):
+                if stray is not None and stray(message):
                     pass
                 elif type(only) is Text:
                     if not pairs.waiting and message.role != "meta":
@@ -105,8 +105,8 @@ class Checking:
             self.spoken = True
             if rules.starts_with_user and role != "user":
                 self._refuse("the first message is not the user's")
-        if rules.empty_list is not None and (field := rules.empty_list(message)):
-            self._refuse(f"{field} is an empty list")
+        if rules.stray is not None and (stray := rules.stray(message)):
+            self._refuse(stray.why)
         opened: list[str] = []
         closed: list[str] = []
         opaque = False

@@ -16,7 +16,7 @@ from sash.wire.check import Problem, check
 from sash.wire.conversation import ANY_ARGUMENTS, Shaped, Tool
 from sash.wire.json_text import present
 from sash.wire.overlay import lay_over, written
-from sash.wire.rules import Rules
+from sash.wire.rules import Rules, Stray
 
 NAME = "openai-chat"
 MESSAGES = "messages"
@@ -28,15 +28,20 @@ _LISTS = ("content", "tool_calls")
 _EMPTY = re.compile(rb"\[\s*\]")
 
 
-def _empty_list(message: Message) -> str:
-    """The field of a message that holds an empty list, which OpenAI refuses; what is laid over has none."""
+def _stray(message: Message) -> Stray | None:
+    """The list of a message that is empty, or null as an SDK dumps it: refused, and nothing laid over has one."""
     # By far the most have none: of what says something only the list of an answer's calls could be empty.
     if message.role != "assistant" and _says(message.blocks):
-        return ""
-    if not _EMPTY.search(message.source) or message.edited or message.wire != NAME:
-        return ""
-    kept = json_text.fields(message.source)
-    return next((field for field in _LISTS if _is_empty(kept.get(field))), "")
+        return None
+    source, blocks = message.source, message.blocks
+    no_calls = b'"tool_calls"' in source and not (blocks and type(blocks[-1]) is ToolCall)
+    if not (no_calls or _EMPTY.search(source)) or message.edited or message.wire != NAME:
+        return None
+    kept = json_text.fields(source)
+    for field in _LISTS:
+        if _is_empty(kept.get(field)):
+            return Stray("empty-list", f"{field} is an empty list")
+    return Stray("null-list", "tool_calls is null") if _is_null(kept.get("tool_calls")) else None
 
 
 def _says(blocks: Sequence[Block]) -> bool:
@@ -47,7 +52,11 @@ def _is_empty(value: msgspec.Raw | None) -> bool:
     return value is not None and bytes(value)[:1] == b"[" and not json_text.items(value)
 
 
-RULES = Rules(empty_list=_empty_list)
+def _is_null(value: msgspec.Raw | None) -> bool:
+    return value is not None and bytes(value) == b"null"
+
+
+RULES = Rules(stray=_stray)
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -228,7 +237,7 @@ def _written(kept: dict[str, msgspec.Raw]) -> bytes:
     """A message without lists that have nothing in them."""
     if _is_empty(kept.get("content")):
         kept["content"] = written("")
-    if _is_empty(kept.get("tool_calls")):
+    if _is_empty(kept.get("tool_calls")) or _is_null(kept.get("tool_calls")):
         del kept["tool_calls"]
     return json_text.object_of(kept)
 

@@ -52,11 +52,12 @@ def prepare(messages: Iterable[Message], wire: str) -> Sent:
 class Preparing:
     """A request prepared while it grows: what `prepare` makes of the whole, at the price of what is new."""
 
-    def __init__(self, wire: str, *, continued: bool = False, signs: bool = True) -> None:
+    def __init__(self, wire: str, *, continued: bool = False, signs: bool = True, heeds: bool = False) -> None:
         """
         `continued` where the provider keeps what was said before: see `Body`.
 
-        It `signs` its thinking, or only speaks the wire of one who does.
+        It `signs` its thinking, or only speaks the wire of one who does. It `heeds` the system among the messages,
+        too, right after one of the user's, although on its wire the system leads.
         """
         self.wire = wire_named(wire)
         rules = self.wire.RULES
@@ -81,6 +82,7 @@ class Preparing:
         self.items: set[str] = set()
         """Ids of items, where they have some."""
         self._spoken = False
+        self._heeds = heeds
 
     def copy(self) -> Preparing:
         """A request that grows by itself from here."""
@@ -104,6 +106,8 @@ class Preparing:
             if message.wire == name or message.role == "meta":
                 if self._run is not None:
                     self._flush()
+                if message.role == "system" and self._spoken and self.wire.RULES.system_leads:
+                    message = self._heeded(position, message)  # noqa: PLW2901  (the same, told as what it is)
                 if not self._spoken:
                     self._spoken = message.role != "system"
                 self.mending.take(position, message)
@@ -210,12 +214,20 @@ class Preparing:
             if self._run is not None:
                 self._flush()
             if part.role == "system" and self.wire.RULES.system_leads and self._spoken:
-                words = (Text(by_sash("a message of the system's follows")), *part.blocks)
-                part = Message(role="user", blocks=words)  # noqa: PLW2901  (the same part, told as what it is)
+                part = _told_by_the_user(part)  # noqa: PLW2901  (the same part, told as what it is)
             self._spoken = self._spoken or part.role != "system"
             self._run, self._run_at = part, position
             if not _may_go_on(part, self.wire) or self._is_answered(part):
                 self._flush()
+
+    def _heeded(self, position: int, message: Message) -> Message:
+        """A message of the system's among the others: itself, where the provider takes it there."""
+        before = next((said for said in reversed(self.mending.sent) if said is not None), None)
+        if self._heeds and before is not None and before.role == "user":
+            return message
+        why = "the system speaks before all others, so a message of its own is told by the user's"
+        self.lost.append(Repair(what="system-message", message=position, why=why))
+        return _told_by_the_user(message)
 
     def _is_answered(self, run: Message) -> bool:
         """Whether every call has its result with these: a request may follow, and what was sent stays as it was."""
@@ -231,6 +243,10 @@ class Preparing:
         assert self._run is not None
         self.mending.take(self._run_at, self._run)
         self._run = None
+
+
+def _told_by_the_user(message: Message) -> Message:
+    return Message(role="user", blocks=(Text(by_sash("a message of the system's follows")), *message.blocks))
 
 
 def _one_run(before: Message, part: Message, wire: Wire) -> bool:

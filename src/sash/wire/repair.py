@@ -80,7 +80,7 @@ class Mending:
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
         """Whatever says anything is sent as it is."""
         self._no_blanks = rules.refuses_blank_text
-        self._empty_list, self._any_arguments = rules.empty_list, rules.as_object is None
+        self._stray, self._any_arguments = rules.stray, rules.as_object is None
         self._by_steps = not (rules.results_anywhere or rules.thinking_leads or rules.custom_results)
         """A step that is whole needs nothing of what came before it, and nothing of what comes next."""
         self.position = 0
@@ -120,7 +120,9 @@ class Mending:
     def _passes(self, message: Message, calls: dict[str, int], waiting: list[str]) -> bool:
         """Whether it can be sent as it is, after these calls, of which some wait for their results."""
         role, blocks = message.role, message.blocks
-        if not blocks or role == "meta" or (self._empty_list is not None and self._empty_list(message)):
+        if role == "system" and self.rules.system_leads:
+            return False
+        if not blocks or role == "meta" or (self._stray is not None and self._stray(message)):
             return False
         if waiting:
             for block in blocks:
@@ -342,9 +344,9 @@ class Mending:
         return self.rules.as_object is None or arguments[:1] == "{"
 
     def _send(self, message: Message) -> None:
-        if self._empty_list is not None and (field := self._empty_list(message)):
+        if self._stray is not None and (stray := self._stray(message)):
             if message.blocks or message.role != "assistant":
-                self._note("empty-list", f"{field} was an empty list")
+                self._note(stray.what, stray.why)
             message = message.edit(message.blocks)
         if self._unfussy and message.blocks:
             self.sent.append(message)

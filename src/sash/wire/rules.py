@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from sash.core.message import Message, ToolCall
+
+
+class Stray(NamedTuple):
+    """A field that a message came with and must not be sent with."""
+
+    what: str
+    """The kind of repair that leaves it out."""
+    why: str
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +42,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     refuses_empty_user: bool = False
     signed_thinking: bool = False
     """Thinking goes with its provider's proof, or not at all."""
-    empty_list: Callable[[Message], str] | None = None
-    """Names a list of a message that is empty and must not be; a message that was changed is written without such."""
+    stray: Callable[[Message], Stray | None] | None = None
+    """Finds a field that a message must not be sent with; a message that was changed is written without such."""
     as_object: Callable[[ToolCall], str] | None = None
     """What a call came with, as the object that alone is taken; a call may have come with something else."""
     most_breakpoints: int = 0
