@@ -134,9 +134,9 @@ def test_a_frame_that_was_made_when_a_turn_closed_is_told_of_with_the_next_reque
 def test_a_request_that_gives_way_alone_says_so_and_announces_no_frame() -> None:
     frames: list[Frame] = []
     policy = Policy(counter="chars4", window=2_000, history_tokens=0, trigger_share=1.0, fixed_tokens=0)
-    said = chat(12).user(words(600)).said
-    fitted = fit(said, policy=policy, system=words(500), on_frame=frames.append)
-    kept = fit(said, policy=policy)
+    said = chat(20).user("go").assistant(words(1_500), Call("a")).said
+    fitted = fit(said, policy=policy, on_frame=frames.append)
+    kept = fit(said[:-1], policy=policy)
     assert (fitted.report.recorded, kept.report.recorded) == (False, True)
     assert fitted.report.frame.reason == "window"
     assert fitted.report.frame not in frames
