@@ -168,3 +168,23 @@ def test_a_fitted_request_says_what_it_is() -> None:
     known, unknown = (fit(growing(1), model=model, policy=stated).report for model in ("nobody-knows-me", "nor-me"))
     assert (known.window, known.window_known) == (9_000, True)
     assert (unknown.window, unknown.window_known) == (5_000, False)
+
+
+def test_what_a_provider_ran_leaves_with_the_reasoning_that_led_to_it() -> None:
+    said: list[Any] = []
+    for number in range(4):
+        said += [
+            {"role": "user", "content": words(40)},
+            {"type": "reasoning", "id": f"rs_{number}", "summary": []},
+            {"type": "web_search_call", "id": f"ws_{number}", "status": "completed"},
+            {"role": "assistant", "type": "message", "id": f"msg_{number}", "content": "A."},
+        ]
+    fitted = fit([*said, {"role": "user", "content": "?"}], wire="openai-responses", policy=Policy(history_tokens=150))
+    assert fitted.report.frame.number > 0
+    ids = {item["id"] for item in fitted.messages if "id" in item}
+    assert len(ids) % 3 == 0 < len(fitted.report.repairs)
+    for number in range(4):
+        assert len({f"rs_{number}", f"ws_{number}", f"msg_{number}"} & ids) in (0, 3)
+    assert {made.what for made in fitted.report.repairs} == {"unled-item"}
+    whole = fit(said, wire="openai-responses")
+    assert (whole.messages, whole.report.repairs) == (said, ())

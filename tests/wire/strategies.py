@@ -173,7 +173,10 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
                 if draw(st.booleans()):
                     result["content"] = draw(ODD_TEXT | st.lists(shown, min_size=1, max_size=2))
                 if draw(st.booleans()):
-                    result["is_error"] = draw(st.booleans())
+                    # An error holds nothing but words.
+                    content = result.get("content", "")
+                    words = isinstance(content, str) or all(part["type"] == "text" for part in content)
+                    result["is_error"] = words and draw(st.booleans())
                 results.append(result | draw(CACHED))
             said.append({"role": "user", "content": [*results, *draw(st.lists(text, max_size=1))]})
         said.append({"role": "assistant", "content": draw(ODD_TEXT | st.lists(text, min_size=1, max_size=2))})

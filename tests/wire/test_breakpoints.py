@@ -9,6 +9,7 @@ import pytest
 
 from sash.core.message import Message, Text, Thinking, identity
 from sash.core.policy import Policy
+from sash.core.sources import Source
 from sash.fitting import fit
 from sash.store import MemoryStore
 from sash.thread import open_thread
@@ -186,3 +187,13 @@ def test_a_thread_that_is_opened_again_still_knows_how_many_there_are() -> None:
     again = open_thread("t", store=store, wire="anthropic").prepared(wire="anthropic")
     assert again.request == sent
     assert [made.what for made in again.report.repairs] == ["left-out-breakpoint"]
+
+
+def test_no_breakpoint_stands_on_an_empty_text() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    said = {"role": "assistant", "content": [thought, {"type": "text", "text": ""}]}
+    history = [{"role": "user", "content": "hi"}, said, {"role": "user", "content": "go"}]
+    beside = Source("now", "noon", stable=False)
+    sent = fit(history, wire="anthropic", policy=Policy(breakpoints=True), sources=[beside]).messages
+    assert sent[1] == said
+    assert marked(sent)

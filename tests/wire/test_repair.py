@@ -576,3 +576,103 @@ def test_the_checker_sees_results_that_come_too_late_or_behind_words() -> None:
     assert [p.what for p in check(messages(never, "anthropic"), rules)] == ["no result of a at the end"]
     mark = (*messages([USER], "openai-chat"), Message(role="meta"))
     assert [p.what for p in check(mark, wire_named("openai-chat").RULES)] == ["metadata is never sent"]
+
+
+def test_an_error_that_shows_a_picture_is_sent_as_any_other_result() -> None:
+    picture = {"type": "image", "source": {"type": "url", "url": "https://a/b.png"}}
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
+    given = {"type": "tool_result", "tool_use_id": "a", "is_error": True, "content": [picture]}
+    prepared = prepare(messages([USER, asked, {"role": "user", "content": [given]}], "anthropic"), "anthropic")
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written[2] == {
+        "role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [picture]}]
+    }  # fmt: skip
+    assert [made.what for made in prepared.repairs] == ["error-shows"]
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+BLANK = {"type": "text", "text": " "}
+SERVED = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("Answer: ", "Answer:"),
+        ([{"type": "text", "text": "Answer:\n"}], [{"type": "text", "text": "Answer:"}]),
+        ([{"type": "text", "text": "Answer:"}, THOUGHT], [{"type": "text", "text": "Answer:"}]),
+        ([THOUGHT, {"type": "text", "text": "k "}, BLANK], [THOUGHT, {"type": "text", "text": "k"}]),
+        ([SERVED, THOUGHT], [SERVED]),
+        ([THOUGHT], None),
+    ],
+)  # fmt: skip
+def test_what_the_assistant_says_last_ends_as_its_provider_takes_it(said: Any, sent: Any) -> None:
+    last = {"role": "assistant", "content": said}
+    prepared = prepare(messages([USER, last], "anthropic"), "anthropic")
+    written = json.loads(write_fields(prepared.messages, (), "anthropic")["messages"])
+    assert written == [USER, *([] if sent is None else [{"role": "assistant", "content": sent}])]
+    assert [(made.what, made.message) for made in prepared.repairs] == [("trimmed-end", 1)]
+    # Where the user speaks after it, it is sent as it was said.
+    whole = prepare(messages([USER, last, USER], "anthropic"), "anthropic")
+    assert whole.repairs == ()
+    assert json.loads(write_fields(whole.messages, (), "anthropic")["messages"])[1] == last
+
+
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
+ANSWER = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "A."}]}
+SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+SHELL = {"type": "local_shell_call", "id": "l", "call_id": "c", "status": "completed"}
+SHELL_OUTPUT = {"type": "local_shell_call_output", "id": "c", "output": "s"}
+
+
+@pytest.mark.parametrize(
+    ("history", "sent"),
+    [
+        ([USER, REASONING, ANSWER], ["user", "rs_1", "msg_1"]),
+        ([USER, REASONING, {"role": "developer", "content": "d"}, ANSWER], ["user", "developer", "assistant"]),
+        ([USER, REASONING, {"role": "developer", "content": "d"}, SEARCH], ["user", "developer", "assistant"]),
+        (
+            [USER, REASONING, {"role": "developer", "content": "d"}, SHELL, SHELL_OUTPUT],
+            ["user", "developer", "l", "c"],
+        ),
+        ([USER, {"role": "assistant", "content": "[sash: redacted]"}, ANSWER], ["user", "assistant", "assistant"]),
+        (
+            [USER, REASONING, ANSWER, USER, REASONING, ANSWER | {"id": "m"}],
+            ["user", "rs_1", "msg_1", "user", "assistant"],
+        ),
+        ([USER, SHELL, {"type": "function_call_output", "call_id": "c", "output": "s"}], ["user", "user"]),
+    ],
+)  # fmt: skip
+def test_an_item_whose_reasoning_is_not_sent_goes_without_its_id(history: list[Any], sent: list[str]) -> None:
+    prepared = prepare(messages(history, "openai-responses"), "openai-responses")
+    written = json.loads(write_fields(prepared.messages, (), "openai-responses")["input"])
+    assert [item.get("id") or item["role"] for item in written] == sent
+
+
+def test_ids_stay_within_what_their_provider_takes() -> None:
+    first = {"type": "function_call", "call_id": "c" * 64, "name": "f", "arguments": "{}"}
+    pair = [first, {"type": "function_call_output", "call_id": "c" * 64, "output": "r"}]
+    prepared = prepare(messages([USER, *pair, *pair, *pair], "openai-responses"), "openai-responses")
+    called = [block.id for message in prepared.messages for block in message.blocks if isinstance(block, ToolCall)]
+    assert [len(name) for name in called] == [64, 64, 64]
+    assert len(set(called)) == 3
+    crossed = prepare(messages([USER, *pair], "openai-responses"), "openai-chat")
+    (made,) = [block for message in crossed.messages for block in message.blocks if isinstance(block, ToolCall)]
+    assert made.id == "c" * 40
+    own = prepare(messages([USER, call("d" * 90), result("d" * 90)], "openai-chat"), "openai-chat")
+    assert own.repairs == ()
+
+
+@pytest.mark.parametrize(
+    ("spelled", "told"),
+    [
+        ('{"text": "\\u65e5\\u672c \\ud83d\\ude80"}', '{"text": "日本 🚀"}'),
+        ('{"text": "\\\\u65e5 \\u0041 \\n \\u0007"}', '{"text": "\\\\u65e5 \\u0041 \\n \\u0007"}'),
+    ],
+)
+def test_arguments_read_the_same_however_their_writer_spells_letters(spelled: str, told: str) -> None:
+    called = f'{{"type": "tool_use", "id": "a", "name": "w", "input": {spelled}}}'
+    (message,) = read(f'[{{"role": "assistant", "content": [{called}]}}]'.encode(), "anthropic").messages
+    (block,) = message.blocks
+    assert isinstance(block, ToolCall)
+    assert block.arguments == told

@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from sash.core.message import Block, Message, Thinking
+from sash.core.message import Block, Message, Opaque, Thinking
 from sash.core.size import Kind, Part, Size
 from sash.core.turn import title_of
 
@@ -110,12 +110,14 @@ class LiveTurn:
         return range(self.steps[0][0].position, rest[0][0].position if rest else self.last().position + 1)
 
     def said_in_part(self) -> int | None:
-        """Where its last step begins, if that came in pieces (as OpenAI's items do) and may still go on."""
+        """Where its last step begins, if that comes in pieces (as OpenAI's items do) and may still go on."""
         step = self.steps[-1] if self.steps else []
         if not step or step[-1].message.role != "assistant":
             return None
-        thinks = all(type(block) is Thinking for block in step[-1].message.blocks)
-        return step[0].position if thinks or len(step) > 1 else None
+        blocks = step[-1].message.blocks
+        # An answer ends in words; what thinks, or what its provider runs for it, does not yet.
+        unfinished = bool(blocks) and type(blocks[-1]) in (Thinking, Opaque)
+        return step[0].position if unfinished or len(step) > 1 else None
 
     def unseen(self) -> list[LiveMessage]:
         """Results that no request has shown the model yet: those after its last word."""

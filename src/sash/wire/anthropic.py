@@ -71,6 +71,8 @@ RULES = Rules(
     refuses_empty_user=True,
     id_forbidden=r"[^a-zA-Z0-9_-]",
     signed_thinking=True,
+    errors_are_text=True,
+    trims_end=True,
     most_breakpoints=4,
     as_object=_as_object,
 )
@@ -177,7 +179,7 @@ def _read_block(block: _Block) -> Block | None:
         return Text(block.text) if block.text is not None else None
     if kind == "tool_use":
         if block.id is not None and block.name is not None and present(block.input):
-            return ToolCall(block.id, block.name, str(block.input, "utf-8"))
+            return ToolCall(block.id, block.name, json_text.unescaped(str(block.input, "utf-8")))
     elif kind == "tool_result":
         return _read_result(block)
     elif kind == "thinking":

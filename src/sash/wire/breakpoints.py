@@ -17,6 +17,7 @@ from sash.core.message import Message, Thinking, stands_beside
 from sash.wire import anthropic, json_text
 from sash.wire.conversation import Repair, Tool
 from sash.wire.marks import FIELD, marks_in, spared, without_marks
+from sash.wire.repair import is_blank
 from sash.wire.write import stands_apart
 
 _MARK = msgspec.Raw(b'{"type":"ephemeral"}')
@@ -61,7 +62,8 @@ def _without(message: Message, first: int) -> Message:
 
 def _marked(message: Message) -> Message:
     """The message with a breakpoint on its last block; itself, where none may stand there."""
-    if not message.blocks or type(message.blocks[-1]) is Thinking:
+    last = message.blocks[-1] if message.blocks else None
+    if last is None or type(last) is Thinking or is_blank(last):
         return message
     if stands_apart(message, anthropic):
         source = _marked_content(anthropic.write_system(message))

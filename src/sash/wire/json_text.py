@@ -268,3 +268,22 @@ def _choices(kind: Any, name: str) -> list[str]:
     own = [field.type for field in every if field.encode_name == name]
     given = [each for hint in own for each in (hint, *get_args(hint))]
     return [word for each in given if get_origin(each) is Literal for word in get_args(each)]
+
+
+_ESCAPED = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|.)", re.DOTALL
+)
+
+
+def unescaped(text: str) -> str:
+    """JSON with its letters as they are: some writers spell all but ASCII as numbers, which no model reads well."""
+    return _ESCAPED.sub(_letter, text) if "\\u" in text else text
+
+
+def _letter(escape: re.Match[str]) -> str:
+    high, low, single = escape.groups()
+    if high:
+        return chr(0x10000 + ((int(high, 16) & 0x3FF) << 10) + (int(low, 16) & 0x3FF))
+    code = int(single, 16) if single else 0
+    # Controls stay escaped, as they must in JSON, and so do halves of pairs, which are no letters.
+    return chr(code) if code >= 0xA0 and not 0xD800 <= code <= 0xDFFF else escape[0]

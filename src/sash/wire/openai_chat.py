@@ -56,7 +56,7 @@ def _is_null(value: msgspec.Raw | None) -> bool:
     return value is not None and bytes(value) == b"null"
 
 
-RULES = Rules(stray=_stray)
+RULES = Rules(stray=_stray, id_longest=40)
 
 
 class _Function(msgspec.Struct, gc=False):

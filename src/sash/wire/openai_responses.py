@@ -96,6 +96,7 @@ RULES = Rules(
     system_apart=True,
     custom_results=True,
     refuses_empty_user=True,
+    id_longest=64,
     thinking_leads=True,
     unseen=frozenset({"item_reference", *_COVER}),
     item_id=_item_id,

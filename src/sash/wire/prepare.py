@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from sash.core.message import Block, Message, Text, ToolResult, by_sash
+from sash.core.message import Block, Message, Opaque, Text, Thinking, ToolResult, by_sash
 from sash.errors import InvalidRequest
 from sash.wire.breakpoints import spare
 from sash.wire.check import Checking
@@ -182,13 +182,18 @@ class Preparing:
         self._settled = end
 
     def _tidied(self, position: int, message: Message) -> Message:
-        """Of two items with one id the later goes without."""
+        """Of two items with one id the later goes without; what we do not model goes only with its reasoning."""
         rules = self.wire.RULES
         assert rules.item_id is not None
         assert rules.without_id is not None
         name = rules.item_id(message)
+        if name and message.edited and _was_led_to(message):
+            why = f"item {name!r} does not go without its reasoning, which has left"
+            self.lost.append(Repair(what="unled-item", message=position, why=why))
+            return rules.without_id(message)
         if name and name in self.items:
             self.lost.append(Repair(what="duplicate-item", message=position, why=f"item id {name!r} is not unique"))
+            self.mending.unled = self.mending.unled or type(message.blocks[0]) is Thinking
             return rules.without_id(message)
         self.items.add(name)
         return message
@@ -243,6 +248,12 @@ class Preparing:
         assert self._run is not None
         self.mending.take(self._run_at, self._run)
         self._run = None
+
+
+def _was_led_to(message: Message) -> bool:
+    """Whether it is an item as it came that we do not model, in a step whose reasoning has left."""
+    block = message.blocks[0] if message.blocks else None
+    return type(block) is Opaque and not block.covers and block.body == message.source
 
 
 def _told_by_the_user(message: Message) -> Message:

@@ -17,6 +17,7 @@ from operator import is_
 import msgspec
 
 from sash.core.message import Block, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, by_sash, stands_beside
+from sash.core.redacted import TOMBSTONES
 from sash.wire.conversation import Repair
 from sash.wire.rules import Rules
 
@@ -26,6 +27,9 @@ EMPTY = by_sash("an empty message")
 UNNAMED = "unnamed"
 """What a call without a name is sent as calling."""
 BEGINS = by_sash("the conversation begins here")
+LEFT_OUT = by_sash("an item was left out: the reasoning that led to it is not sent")
+_SUFFIX = 12
+"""Characters that a number at the end of an id may take."""
 
 
 class Repaired(msgspec.Struct, frozen=True):
@@ -77,6 +81,8 @@ class Mending:
         self.after_assistant = False
         self.unseen = False
         self.started = False
+        self.unled = False
+        """The reasoning that led to what the assistant says next is not sent, or its words were removed."""
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
         """Whatever says anything is sent as it is."""
         self._no_blanks = rules.refuses_blank_text
@@ -128,7 +134,7 @@ class Mending:
             for block in blocks:
                 if type(block) is not ToolResult or block.call_id not in waiting:
                     return False
-                if self._no_blanks and any(map(is_blank, block.content)):
+                if self._no_blanks and (any(map(is_blank, block.content)) or self._shows(block)):
                     return False
                 waiting.remove(block.call_id)
             return role == "tool" or role == "user"
@@ -181,6 +187,8 @@ class Mending:
         if self.rules.thinking_leads:
             while end and ((message := self.sent[end - 1]) is None or _only_thinks(message)):
                 end -= 1
+        elif self.rules.trims_end and end and end == len(self.sent) and _ends_open(self.sent[-1]):
+            end -= 1
         return end
 
     def finish(self) -> None:
@@ -188,6 +196,9 @@ class Mending:
         self._close_step()
         if self.rules.thinking_leads:
             self._drop_reasoning(len(self.sent))
+        elif self.rules.trims_end and self.sent and (last := self.sent[-1]) is not None and _ends_open(last):
+            self._note("trimmed-end", "the end of what the assistant says last was left out", self.origins[-1])
+            self.sent[-1] = _trimmed(last)
 
     def _drop_reasoning(self, end: int) -> None:
         """Reasoning right before this place did not lead to anything."""
@@ -197,6 +208,7 @@ class Mending:
                 if not _only_thinks(message):
                     break
                 self.sent[place] = None
+                self.unled = True
                 why = "reasoning without the item it led to was left out"
                 self._note("dangling-reasoning", why, self.origins[place])
 
@@ -224,7 +236,8 @@ class Mending:
 
     def _take_results(self, message: Message) -> None:
         block = message.blocks[0]
-        if len(message.blocks) == 1 and type(block) is ToolResult and (call := self._answered(block.call_id)):
+        alone = type(block) is ToolResult and len(message.blocks) == 1 and not any(call.opaque for call in self.open)
+        if alone and type(block) is ToolResult and (call := self._answered(block.call_id)):
             # By far the most are like this.
             paired = self._paired(block, call)
             self._send(message if paired is block else message.edit((paired,)))
@@ -241,10 +254,14 @@ class Mending:
             if given is None:
                 others.append(block)
                 continue
-            call = self._answered(given)
-            if call is not None and type(block) is Opaque and not call.opaque:
+            call = self._answered(given, opaque=type(block) is Opaque)
+            if call is not None and self._answers_another_kind(block, call):
                 self._note("orphan-result", f"what came for call {given!r} is no result of such a call")
-                self._send_stubs([call])
+                if call.opaque:
+                    self._leave_out(call)
+                    others.append(Text(ORPHAN))
+                else:
+                    self._send_stubs([call])
             elif call is not None:
                 answers.append(self._paired(block, call))
             elif self.unseen:
@@ -263,11 +280,16 @@ class Mending:
         elif others:
             self._send(_apart(message, others))
 
-    def _answered(self, given: str) -> _Open | None:
-        for place, call in enumerate(self.open):
-            if call.given == given:
-                return self.open.pop(place)
-        return None
+    def _answers_another_kind(self, block: Block, call: _Open) -> bool:
+        """Whether a result is none of such a call: items that we do not model have results of their own (Responses)."""
+        return not call.opaque if type(block) is Opaque else call.opaque and self.rules.results_anywhere
+
+    def _answered(self, given: str, *, opaque: bool = False) -> _Open | None:
+        """The call of that id, which waits no more; of two, the one of the kind that is answered."""
+        places = [place for place, call in enumerate(self.open) if call.given == given]
+        if not places:
+            return None
+        return self.open.pop(next((place for place in places if self.open[place].opaque == opaque), places[0]))
 
     def _paired(self, block: Block, call: _Open) -> Block:
         """The result as its call was sent."""
@@ -327,7 +349,7 @@ class Mending:
 
     def _called(self, call: ToolCall, message: Message) -> ToolCall:
         """The call as it can be sent."""
-        sent, name, arguments = self._unique(call.id), call.name, call.arguments
+        sent, name, arguments = self._unique(call.id, own=bool(message.source)), call.name, call.arguments
         if not name:
             name = UNNAMED
             self._note("unnamed-call", f"call {call.id!r} names no tool and is sent as a call of {UNNAMED!r}")
@@ -352,7 +374,7 @@ class Mending:
             self.sent.append(message)
             self.origins.append(self.position)
             return
-        message = self._without_blanks(self._signed(message))
+        message = self._without_blanks(self._signed(self._in_words(message)))
         if not message.blocks and message.role == "assistant":
             self._note("empty-message", "the assistant's message says nothing")
             return
@@ -368,10 +390,48 @@ class Mending:
         self._put(message)
 
     def _put(self, message: Message) -> None:
-        if self.rules.thinking_leads and message.role != "assistant":
-            self._drop_reasoning(len(self.sent))
+        if self.rules.thinking_leads:
+            if message.role != "assistant":
+                self.unled = False
+                self._drop_reasoning(len(self.sent))
+            elif _only_thinks(message):
+                self.unled = False
+            elif self.unled:
+                message = self._unlinked(message)
+            else:
+                self.unled = any(type(block) is Text and block.text in TOMBSTONES for block in message.blocks)
         self.sent.append(message)
         self.origins.append(self.position)
+
+    def _unlinked(self, message: Message) -> Message:
+        """What the assistant said without the reasoning that led to it: without its id, which tells of that."""
+        rules = self.rules
+        assert rules.item_id is not None
+        assert rules.without_id is not None
+        if message.edited or any(map(_calls_its_own_way, message.blocks)) or not rules.item_id(message):
+            return message
+        self._note("unled-item", "an item whose reasoning is not sent goes without its id")
+        left = rules.without_id(message)
+        return Message(role="assistant", blocks=(Text(LEFT_OUT),)) if left.role == "meta" else left
+
+    def _shows(self, block: ToolResult) -> bool:
+        """Whether it is an error that holds more than words, where its provider takes no such."""
+        return block.error and self.rules.errors_are_text and any(type(part) is not Text for part in block.content)
+
+    def _in_words(self, message: Message) -> Message:
+        """The message without errors that show something: what they show is worth more than that they are errors."""
+        blocks = message.blocks
+        if not any(type(block) is ToolResult and self._shows(block) for block in blocks):
+            return message
+        self._note("error-shows", "a result that is an error holds more than words, and is sent as any other result")
+        return message.edit(
+            tuple(
+                msgspec.structs.replace(block, error=False)
+                if type(block) is ToolResult and self._shows(block)
+                else block
+                for block in blocks
+            )
+        )
 
     def _without_blanks(self, message: Message) -> Message:
         # Beside thinking a blank text is a separator that must go back as it came.
@@ -400,12 +460,17 @@ class Mending:
         forbidden = self.rules.id_forbidden
         return bool(call) and call not in self.ids and not (forbidden and re.search(forbidden, call))
 
-    def _unique(self, given: str) -> str:
+    def _unique(self, given: str, *, own: bool) -> str:
+        """The id that a call is sent under; of its provider's `own` ids the length is what it takes."""
         stem = re.sub(self.rules.id_forbidden, "_", given) if self.rules.id_forbidden else given
-        sent = stem = stem or "call"
+        longest = self.rules.id_longest or len(stem) + _SUFFIX
+        if own:
+            longest = max(longest, len(stem))
+        sent = stem = stem[:longest] or "call"
         while sent in self.ids:
             self.ids[stem] += 1
-            sent = f"{stem}-{self.ids[stem]}"
+            suffix = f"-{self.ids[stem]}"
+            sent = stem[: longest - len(suffix)] + suffix
         self.ids[sent] = 1
         if sent != given:
             self._note("renamed-id", f"call {given!r} is sent as {sent!r}: ids are unique and plain")
@@ -414,6 +479,28 @@ class Mending:
     def _note(self, what: str, why: str, position: int | None = None) -> None:
         """A repair of the message at hand, unless another is named."""
         self.repairs.append(Repair(what=what, message=self.position if position is None else position, why=why))
+
+
+def _ends_open(message: Message | None) -> bool:
+    """Whether the assistant's words end in white space, or in thinking."""
+    if message is None or message.role != "assistant" or not message.blocks:
+        return False
+    last = message.blocks[-1]
+    return type(last) is Thinking or (type(last) is Text and last.text != last.text.rstrip())
+
+
+def _trimmed(message: Message) -> Message | None:
+    """The message as it may stand last; None where nothing is left of it."""
+    blocks = [*message.blocks]
+    while blocks:
+        last = blocks[-1]
+        if type(last) is Text and last.text.strip():
+            blocks[-1] = Text(last.text.rstrip())
+            break
+        if type(last) not in (Text, Thinking):
+            break
+        blocks.pop()
+    return message.edit(tuple(blocks)) if blocks else None
 
 
 def is_blank(block: Block) -> bool:
@@ -428,6 +515,11 @@ def is_unsigned(block: Block) -> bool:
 
 def _only_thinks(message: Message) -> bool:
     return bool(message.blocks) and all(type(block) is Thinking for block in message.blocks)
+
+
+def _calls_its_own_way(block: Block) -> bool:
+    """Whether it is a call that we do not model, and so cannot say in another way."""
+    return type(block) is Opaque and bool(block.opens)
 
 
 def _answers(block: Block) -> str | None:

@@ -50,8 +50,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """So many marks of what is to be cached are taken, in messages, system prompt and tools; 0: there are none."""
     tools: bool = True
     """The model can be offered tools at all."""
+    errors_are_text: bool = False
+    """A result that is an error holds text and nothing else."""
+    trims_end: bool = False
+    """What the assistant says last ends neither in white space nor in thinking."""
     id_forbidden: str = ""
     """A pattern of characters that ids must not have."""
+    id_longest: int = 0
+    """Characters that an id may have; 0: nobody says."""
     takes_anything: bool = False
     """One text is made of it all: there is nothing that could be refused."""
     item_id: Callable[[Message], str] | None = None
