@@ -179,7 +179,7 @@ def test_what_a_provider_ran_leaves_with_the_reasoning_that_led_to_it() -> None:
             {"type": "web_search_call", "id": f"ws_{number}", "status": "completed"},
             {"role": "assistant", "type": "message", "id": f"msg_{number}", "content": "A."},
         ]
-    fitted = fit([*said, {"role": "user", "content": "?"}], wire="openai-responses", policy=Policy(history_tokens=150))
+    fitted = fit([*said, {"role": "user", "content": "?"}], wire="openai-responses", policy=Policy(history_tokens=250))
     assert fitted.report.frame.number > 0
     ids = {item["id"] for item in fitted.messages if "id" in item}
     assert len(ids) % 3 == 0 < len(fitted.report.repairs)
