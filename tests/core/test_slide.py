@@ -272,6 +272,22 @@ def test_a_turn_that_bars_the_low_mark_leaves_before_the_current_one_is_told_in_
     assert fold.frame.tokens <= fold.limits.low
 
 
+def test_the_steps_of_a_large_first_turn_leave_before_the_current_one_is_told_in_pieces() -> None:
+    script = Script().user("the whole task")
+    for number in range(12):
+        script.step(f"a{number}", words(100))
+    script.assistant("done")
+    for turn in range(4):
+        script.user("go on")
+        for number in range(8):
+            script.step(f"b{turn} {number}", words(100))
+        script.assistant("done")
+    kept, plain = (fold_of(script, small(keep_first=first)) for first in (True, False))
+    assert kept.turns[1].opening[0].message.text == "the whole task"
+    assert kept.frame.number <= 2 * plain.frame.number
+    assert min(frame.freed for frame in kept.past.frames[1:]) > 500
+
+
 def test_what_the_provider_compacted_leaves_after_all_other_turns() -> None:
     covering = Message(role="assistant", blocks=(Opaque("compaction", b"x" * 40, covers=True),))
     said: list[Message] = [user("long ago"), covering, *turns_of(*[100] * 12), user("now")]

@@ -52,8 +52,9 @@ def _climb_down(plan: Plan, order: Order) -> None:
         evict_what_bars_the_low_mark(plan, order)
     plan.digest_steps(plan.current, completed, plan.low)
     shrink_unseen(plan)
-    # Nothing else is left: the turns that were to leave last leave now, and of the first only the request stays.
-    plan.evict(order.unpinned(), plan.high)
-    first = plan.turns[plan.first()]
-    if first is not plan.current and first.number not in plan.now.pinned | set(plan.evicted):
-        plan.digest_steps(first, len(first.steps), plan.high)
+    # Nothing else is left: the turns that were to leave last leave now, and of the first only the request stays. Not
+    # to just under the high mark, or the next request would slide again.
+    enough = plan.high - int(plan.now.limits.worth / plan.now.factor) if plan.before > plan.high else plan.high
+    plan.evict(order.unpinned(), enough)
+    if (kept := order.kept_first()) is not None:
+        plan.digest_steps(kept, len(kept.steps), enough)

@@ -42,6 +42,12 @@ class Order:
         unpinned = [number for number in plan.turns if number not in kept]
         return sorted(unpinned, key=self._last.__contains__)
 
+    def kept_first(self) -> LiveTurn | None:
+        """The first turn, where it stays only because the policy keeps it."""
+        plan, policy = self.plan, self.plan.now.policy
+        first = plan.turns[plan.first()] if policy.keep_first and plan.first() == 1 else None
+        return None if first is plan.current or first is None or first.number in plan.now.pinned else first
+
     def not_worth_carrying(self, numbers: Iterable[int]) -> list[int]:
         """Those of the turns that their priority does not keep."""
         return [number for number in numbers if self.plan.now.score(number) < WORTH_CARRYING]
@@ -71,16 +77,22 @@ def evict_what_bars_the_low_mark(plan: Plan, order: Order) -> None:
     """
     Turns that were to leave last leave now, where what stands beside the current turn is over the low mark.
 
-    Else only the current turn could give way, a few steps at a time, with a slide at every other request. Where
-    it would be over the low mark without them too, they leave as late as ever.
+    Else only the current turn could give way, a few steps at a time, with a slide at every other request. Of a first
+    turn that is kept the request stays, and its steps leave. Where it would be over the low mark without them too,
+    they leave as late as ever.
     """
-    leaving = [number for number in order.unpinned() if number not in plan.evicted]
-    if plan.beside_current() - sum(plan.sizes[number] for number in leaving) > plan.low:
+    leaving, first = [number for number in order.unpinned() if number not in plan.evicted], order.kept_first()
+    least = plan.beside_current() - sum(plan.sizes[number] for number in leaving)
+    if first is not None:
+        least -= plan.sizes[first.number] - plan.shown_of(first.opening)
+    if least > plan.low:
         return
     for number in leaving:
         if plan.beside_current() <= plan.low:
             return
         plan.evict([number], plan.low)
+    if first is not None:
+        plan.digest_steps(first, len(first.steps), plan.low + plan.sizes[plan.current.number])
 
 
 def _compacted(turns: Reversible[LiveTurn]) -> frozenset[int]:

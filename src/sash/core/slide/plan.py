@@ -110,6 +110,10 @@ class Plan:
         if done > turn.digested:
             self.digested[turn.number] = done
 
+    def shown_of(self, lives: Iterable[LiveMessage]) -> int:
+        """What these messages take under the plan so far."""
+        return sum(self._shown_now(live)[0] for live in lives)
+
     def shorten(self, number: int, live: LiveMessage, part: Part, keep: int = 0) -> None:
         """Of a block of that turn only so many characters are shown; 0: the usual form."""
         tokens, body = self._shown_now(live)
