@@ -248,8 +248,8 @@ class Conflict(StoreError):
     def __init__(self, *, thread: int, expected_seq: int, last_seq: int) -> None:
         self.thread, self.expected_seq, self.last_seq = thread, expected_seq, last_seq
         super().__init__(
-            f"thread {thread} is at event {last_seq} and not at {expected_seq}: somebody else wrote to it; "
-            "read what is new and decide again"
+            f"the thread is at event {last_seq} and not at {expected_seq}: somebody else wrote to it (its number in "
+            f"the store is {thread}); look at what is new and decide again: said once more, the same is stored"
         )
 
 

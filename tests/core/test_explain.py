@@ -193,6 +193,7 @@ def test_a_result_shortened_as_it_came_in_says_so() -> None:
     result = by_handle(fold)["2.0"]
     assert (result.state, result.since, result.back) == ("shortened", 0, ("expand 2.0",))
     assert "record_over_tokens" in result.reason
+    assert by_number(fold)[1].reason.endswith("; 1 of its blocks is shortened")
     assert result.whole == COUNTER.block(log[2].blocks[0])
     assert result.shown.value < 1_000
 

@@ -260,6 +260,12 @@ def test_what_was_told_of_a_window_is_forgotten_when_it_slides_and_never_outweig
     assert (fold.beyond, fold.total.value) == (0.0, fold.tokens)
 
 
+def test_what_was_said_never_counts_as_nothing_whatever_the_provider_told() -> None:
+    fold = fold_of(turns_of(100, 100), small())
+    fold.calibrate(Calibration(ratio=1.0, last=Report(context=1, messages=200, fixed=400)))
+    assert (fold.asked, fold.total.value) == (150, 125)
+
+
 def test_turns_that_are_to_leave_last_leave_where_what_the_provider_told_is_above_the_mark() -> None:
     fold = fold_of(turns_of(400, 400), small())
     fold.calibrate(Calibration(ratio=1.0, last=Report(context=250, messages=0)))

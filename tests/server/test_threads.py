@@ -158,6 +158,24 @@ def test_the_timeline_counts_giant_results_as_they_entered(server: Running) -> N
     assert context["cachedShare"] == pytest.approx(replayed["cachedShare"], abs=0.01)
 
 
+def test_the_timeline_knows_that_what_was_recalled_leaves_and_is_not_found_again(server: Running) -> None:
+    name = f"recalled-{uuid4().hex}"
+    policy = sash.Policy.chat(history_tokens=3_000)
+    asked = 0
+    with sash.open(name, store=server.backend.store, policy=policy) as made:
+        for number in range(80):
+            topic = ("the lighthouse", "the harbour", "the old boat")[number % 3]
+            made.append({"role": "user", "content": f"{number}: what of {topic}? " + "Tell me more of it. " * 12})
+            asked = made.prepared().tokens.value
+            made.append({"role": "assistant", "content": f"Of {topic} there is much to say. " * 8})
+            made.record_usage({"prompt_tokens": asked})
+    context = server.get(f"/v1/threads/{name}/context")
+    assert [moment["tokens"] for moment in context["timeline"]][-1] == asked
+    replayed = server.post(f"/v1/threads/{name}/whatif")["now"]
+    assert context["cachedShare"] == pytest.approx(replayed["cachedShare"], abs=0.05)
+    assert context["cachedShare"] < 0.8
+
+
 def test_a_search_tells_what_was_rewound(server: Running) -> None:
     place = thread(server)
     said(server, place, "first a heron")

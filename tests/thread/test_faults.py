@@ -88,7 +88,7 @@ def test_a_key_makes_an_append_safe_to_send_twice(store: Store, tenant: str) -> 
 def test_an_answer_to_what_somebody_else_has_moved_on_is_a_conflict(store: Store, tenant: str) -> None:
     one, two = (open_thread("t", store=store, tenant=tenant, policy=POLICY) for _ in range(2))
     one.append({"role": "user", "content": "from one"})
-    with pytest.raises(Conflict, match="read what is new"):
+    with pytest.raises(Conflict, match="look at what is new"):
         two.append({"role": "user", "content": "from two, while the turn of one is open"})
     one.append({"role": "assistant", "content": "answered"})
     two.append({"role": "user", "content": "from two, in a turn of its own"})

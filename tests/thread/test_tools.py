@@ -35,6 +35,11 @@ def test_a_call_is_answered_in_every_form_a_provider_writes_it() -> None:
     assert thread.answer({"name": "sash_search", "input": {"text": "submarine"}}) == "nothing found"
 
 
+def search(text: str) -> dict[str, object]:
+    """A call that looks for a text."""
+    return {"name": "sash_search", "input": {"text": text}}
+
+
 def test_what_a_model_looks_for_is_text_and_never_a_pattern() -> None:
     thread = opened()
     said = "one (a+)+ b\ntwo aaaa b\nthree c\nfour"
@@ -47,6 +52,19 @@ def test_what_a_model_looks_for_is_text_and_never_a_pattern() -> None:
 
     assert found("(a+)+") == ["one (a+)+ b"]
     assert found("three|four") == ["three c", "four"]
+
+
+def test_what_was_rewound_is_marked_where_somebody_looks_for_it_and_not_told_to_a_model() -> None:
+    thread = opened()
+    say(thread, Script().user("the door is green").assistant("ok"))
+    thread.mark("before")
+    say(thread, Script().user("my pin is 4711, and the door is red").assistant("ok"))
+    thread.rewind("before")
+    assert [(found.turn, found.rewound) for found in thread.search("door")] == [(2, True), (1, False)]
+    assert thread.answer(search("4711")) == "nothing found"
+    assert thread.answer(search("door")) == "[turn 1, user] the door is green"
+    thread.undo()
+    assert not any(found.rewound for found in thread.search("4711"))
 
 
 def test_what_is_asked_wrongly_is_told_and_other_tools_are_left_alone() -> None:

@@ -179,7 +179,8 @@ class _View:
         if turn.digested:
             yield f"a digest stands for its first {turn.digested} steps"
         positions = {live.position for live in turn.messages()}
-        if short := sum(block.message in positions for block in frame.shortened):
+        entered = sum(live.came is not None for live in turn.messages())
+        if short := sum(block.message in positions for block in frame.shortened) + entered:
             yield f"{short} of its blocks {'is' if short == 1 else 'are'} shortened"
         if any(live.size.signed and live.position < frame.unsigned_before for live in turn.messages()):
             yield "its signed thinking is left out, for what was said before it has changed"

@@ -144,10 +144,12 @@ class Fold(InWindow):
         """
         Counts as the provider's reports say, from here on.
 
-        Never so far off that a slide would find nothing to free: it goes by the ratio alone.
+        Never so far off that a slide would find nothing to free: it goes by the ratio alone. And never less than half
+        of what history was counted at when it was asked with: what was said takes something.
         """
         most = (self.limits.high - self.limits.low) / 2
-        self.factor, self.beyond = known.ratio, max(-most, min(most, known.beyond))
+        least = -min(most, self.asked * known.ratio / 2)
+        self.factor, self.beyond = known.ratio, max(least, min(most, known.beyond))
 
     def calibrated(self, tokens: int, exact: bool) -> TokenCount:
         """So many counted tokens as the marks count them: times what the provider's reports say."""

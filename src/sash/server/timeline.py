@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+import msgspec
+
+from sash.core.calibration import Report
 from sash.core.cost import charge_of
 from sash.core.event import Event
 from sash.core.fold import Fold
@@ -18,6 +21,7 @@ from sash.core.size import size_of
 from sash.core.turn import SYSTEM
 from sash.server.route import Shape
 from sash.thread import Thread
+from sash.thread.acts import act_of
 from sash.thread.log import message_of
 
 MOST_REQUESTS = 500
@@ -54,16 +58,25 @@ class _Going:
 
     def __init__(self, thread: Thread, tokens: int, frames: tuple[Frame, ...]) -> None:
         window = thread.window
-        self._fixed, self._live = window.fixed().value, tokens
-        self._fold = window.fold
-        self._cache_seconds, self._prices = thread.setup.policy.cache_seconds, thread.setup.policy.prices
+        self._fixed, self._live, self._fold = window.fixed().value, tokens, window.fold
+        policy = thread.setup.policy
+        self._cache_seconds, self._prices, self._recalls = policy.cache_seconds, policy.prices, policy.recall_tokens > 0
         self._coming = list(reversed(frames))
         self._made: Frame | None = None
         """The newest frame since the last request."""
         self._before: int | None = None
         """What the last request took."""
+        self._turn: int | None = None
+        self._starts = tokens, tokens
+        """What stood before the turn before this one, and before this one."""
+        self._digest = self._fold.counter.text(self._fold.digest_text()).value
+        """What stands for what left takes now; it took about as much before."""
+        self._kept = 0
+        """Of the last request, what had been sent before."""
         self._at: float | None = None
         self._asked_at: float | None = None
+        self._asked_of: int | None = None
+        """The turn of the last request."""
         self._open = False
         """Something was said that the model has not seen yet."""
         self.told: list[Moment] = []
@@ -75,29 +88,51 @@ class _Going:
                 self.ask()
             elif event.role != "meta":
                 self._open = True
+            if event.turn != self._turn:
+                self._turn, self._starts = event.turn, (self._starts[1], self._live)
             self._live += _entering(self._fold, event)
             self._at = event.at if event.at is not None else self._at
+        elif event.kind == "usage" and (context := act_of(event, Report).context) and self.told:
+            # What was recalled for an input is counted by nobody else afterwards.
+            self._before, self.told[-1] = context, self._counted(self.told[-1], context)
         while self._coming and self._coming[-1].at <= event.seq:
             self._made = self._coming.pop()
             self._live = self._made.tokens
+            self._starts = self._live, self._live
 
     def ask(self) -> None:
         """A request, where there is something to ask."""
         if not self._open:
             return
         tokens, frame = self._fixed + self._live, self._made
-        cold = self._at is not None and self._asked_at is not None and self._at - self._asked_at > self._cache_seconds
-        kept = 0 if self._before is None or cold else self._before if frame is None else self._fixed
-        self.told.append(
-            Moment(
-                tokens=tokens,
-                cached=charge_of(tokens, min(kept, tokens), smallest=self._prices.smallest).cached_share,
-                slid=frame is not None and frame.slid,
-                frame=None if frame is None else frame.number,
-                reason=None if frame is None else frame.reason,
-            )
+        self._kept = self._found(frame)
+        moment = Moment(
+            tokens=tokens,
+            cached=0.0,
+            slid=frame is not None and frame.slid,
+            frame=None if frame is None else frame.number,
+            reason=None if frame is None else frame.reason,
         )
+        self.told.append(self._counted(moment, tokens))
         self._before, self._made, self._open, self._asked_at = tokens, None, False, self._at
+        self._asked_of = self._turn
+
+    def _found(self, frame: Frame | None) -> int:
+        """What of a request stood in the one before."""
+        cold = self._at is not None and self._asked_at is not None and self._at - self._asked_at > self._cache_seconds
+        if self._before is None or cold:
+            return 0
+        if frame is not None:
+            return self._fixed
+        if self._recalls and self._turn != self._asked_of:
+            # What was recalled for the turn before stood in front of it, and has left.
+            return self._fixed + self._digest + self._starts[0]
+        return self._before
+
+    def _counted(self, moment: Moment, tokens: int) -> Moment:
+        """The moment with what its request took, and what of that a provider finds in its cache."""
+        charge = charge_of(tokens, min(self._kept, tokens), smallest=self._prices.smallest)
+        return msgspec.structs.replace(moment, tokens=tokens, cached=charge.cached_share)
 
 
 def _entering(fold: Fold, event: Event) -> int:

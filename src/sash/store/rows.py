@@ -119,6 +119,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     turn: int
     role: str
     text: str
+    rewound: bool = False
+    """A rewind took it out of its thread; told by `Thread.search` only, for a store knows of no rewinds."""
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):

@@ -169,7 +169,9 @@ class Reading:
     @takes(text=TEXT, limit=WHOLE, match=one_of(*get_args(Matching)))
     def search(self, text: str, *, limit: int = 20, match: Matching = "all") -> tuple[Found, ...]:
         """The messages that hold a text, newest first. Nothing in it has a special meaning."""
-        return self._log.search(text, limit=limit, match=match)
+        edits = edits_of(self._log.events(kinds=DECIDING))
+        found = self._log.search(text, limit=limit, match=match)
+        return tuple(msgspec.structs.replace(one, rewound=edits.out(one.seq)) for one in found)
 
     def verify(self) -> Verification:
         """Folds the log again, from its first event on, and compares all that was derived from it."""

@@ -156,5 +156,6 @@ class Answering:
 
     def _search(self, asked: _Search) -> str:
         found = self._thread.search(asked.text, limit=max(1, min(50, asked.limit)))
-        told = [f"[turn {one.turn}, {one.role}] {one.text[:LONGEST]}" for one in found]
+        # What was rewound is said no more, and its author did not want the model to go by it.
+        told = [f"[turn {one.turn}, {one.role}] {one.text[:LONGEST]}" for one in found if not one.rewound]
         return "\n\n".join(told) or "nothing found"

@@ -25,9 +25,9 @@ def text_of(block: Block) -> str:
 def excerpt(text: str, *, lines: tuple[int, int] | None = None, grep: str | None = None) -> str:
     """A text, or some of its lines: by number, from 1, or by a pattern."""
     if lines is not None:
-        if lines[1] < lines[0]:
+        if not 1 <= lines[0] <= lines[1]:
             raise InvalidArgument("lines", lines, "the first line, and a last one that is not before it, as in 1-80")
-        text = "\n".join(text.split("\n")[max(0, lines[0] - 1) : lines[1]])
+        text = "\n".join(text.split("\n")[lines[0] - 1 : lines[1]])
     if grep is not None:
         wanted = _pattern(grep)
         text = "\n".join(line for line in text.split("\n") if wanted.search(line))
