@@ -170,6 +170,25 @@ def test_a_fitted_request_says_what_it_is() -> None:
     assert (unknown.window, unknown.window_known) == (5_000, False)
 
 
+def test_the_size_of_a_body_is_that_of_its_bytes() -> None:
+    said = [{"role": "user", "content": "é" * 100}]
+    body = {"model": "gpt-5", "messages": said, "temperature": 1}
+    for fitted in (fit(said), fit(body), fit(said, tools=[], system="Be brief.")):
+        assert fitted.size == len(fitted.body)
+    exact = len(fit(said).body)
+    assert fit(said, policy=Policy(body_bytes=exact)).size == exact
+    with pytest.raises(BodyTooLarge):
+        fit(said, policy=Policy(body_bytes=exact - 1))
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "anthropic", "openai-responses"])
+def test_a_system_prompt_that_is_none_is_told_by_its_own_name(wire: str) -> None:
+    with pytest.raises(InvalidMessage, match=r"^system: must be text"):
+        fit([{"role": "user", "content": "hi"}], wire=wire, system=5)
+    with pytest.raises(InvalidMessage, match=r"^system\[0\].text: is missing"):
+        fit([{"role": "user", "content": "hi"}], wire="anthropic", system=[{"type": "text"}])
+
+
 def test_what_a_provider_ran_leaves_with_the_reasoning_that_led_to_it() -> None:
     said: list[Any] = []
     for number in range(4):

@@ -16,7 +16,7 @@ from sash.fitting.replays import Listed
 from sash.window import Context, Prepared, Report, Window, excerpt, text_of
 from sash.window.prepared import decoded, is_empty
 from sash.wire import Body, read_list, wire_named
-from sash.wire.json_text import items, mend_surrogates, object_of
+from sash.wire.json_text import items, mend_surrogates, object_of, size_of_object
 
 
 class Given(NamedTuple):
@@ -66,8 +66,8 @@ class Fitted(Prepared):
 
     @property
     def size(self) -> int:
-        """Bytes of the body, about: its fields without what stands between them."""
-        return sum(map(len, self._changed().values()))
+        """Bytes of the body."""
+        return size_of_object(self._changed())
 
     def _changed(self) -> dict[str, bytes]:
         """The body's fields, in their order, as they go out."""

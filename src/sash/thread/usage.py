@@ -51,6 +51,8 @@ def tokens_read(usage: object, wire: str) -> int:
     if known:
         return sum(known)
     whose = f"no usage of {wire}, whose field is {' + '.join(fields)}"
+    if wrong := {name: said[name] for name in fields if said.get(name) is not None}:
+        raise InvalidMessage(f"must be a whole number from 0, and {wrong} is none", field="usage")
     if any(name in said for names in _READ.values() for name in names):
         raise InvalidMessage(f"{usage!r} is {whose}; name the `wire` it is of", field="usage")
     raise InvalidMessage(

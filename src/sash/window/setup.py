@@ -12,6 +12,7 @@ from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.core.tokens import Counter, TokenCount, total
 from sash.counters import Choice, calibrated, counter_under
+from sash.errors import InvalidMessage
 from sash.wire import Tool, wire_named
 from sash.wire.json_text import as_json
 
@@ -89,6 +90,11 @@ def system_prompt(system: object, wire: str) -> tuple[Message, ...]:
         return ()
     written = msgspec.json.encode(system) if isinstance(system, str) else as_json(system)
     spoken = wire_named(wire)
-    if spoken.SYSTEM:
-        return (spoken.read_system(written),)
-    return (spoken.read_message(b'{"role":"system","content":' + written + b"}"),)
+    try:
+        if spoken.SYSTEM:
+            return (spoken.read_system(written),)
+        return (spoken.read_message(b'{"role":"system","content":' + written + b"}"),)
+    except InvalidMessage as error:
+        # It is nobody's `content` to whoever gave it.
+        within = error.field.removeprefix("content").lstrip(".")
+        raise InvalidMessage(error.problem, field=f"system{within if within[:1] == '[' else ''}") from None

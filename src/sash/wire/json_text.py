@@ -164,6 +164,12 @@ def object_of(fields: Mapping[str, bytes | msgspec.Raw]) -> bytes:
     return b"".join((b"{", *parts[1:], b"}"))
 
 
+def size_of_object(fields: Mapping[str, bytes | msgspec.Raw]) -> int:
+    """Bytes that `object_of` takes for these."""
+    # A name has two quotation marks, a colon, and a comma or the brace before it.
+    return sum(len(name.encode()) + len(value) + 4 for name, value in fields.items()) + 1
+
+
 def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
     """A list from its items."""
     whole = list(items)
