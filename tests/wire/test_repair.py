@@ -592,7 +592,10 @@ def test_an_error_that_shows_a_picture_is_sent_as_any_other_result() -> None:
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
 BLANK = {"type": "text", "text": " "}
-SERVED = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+SERVED = [
+    {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+]
 
 
 @pytest.mark.parametrize(
@@ -602,7 +605,7 @@ SERVED = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
         ([{"type": "text", "text": "Answer:\n"}], [{"type": "text", "text": "Answer:"}]),
         ([{"type": "text", "text": "Answer:"}, THOUGHT], [{"type": "text", "text": "Answer:"}]),
         ([THOUGHT, {"type": "text", "text": "k "}, BLANK], [THOUGHT, {"type": "text", "text": "k"}]),
-        ([SERVED, THOUGHT], [SERVED]),
+        ([*SERVED, THOUGHT], SERVED),
         ([THOUGHT], None),
     ],
 )  # fmt: skip
@@ -676,3 +679,45 @@ def test_arguments_read_the_same_however_their_writer_spells_letters(spelled: st
     (block,) = message.blocks
     assert isinstance(block, ToolCall)
     assert block.arguments == told
+
+
+def served(name: str) -> dict[str, Any]:
+    return {"type": "server_tool_use", "id": name, "name": "web_search", "input": {}}
+
+
+def found(name: str) -> dict[str, Any]:
+    return {"type": "web_search_tool_result", "tool_use_id": name, "content": []}
+
+
+def said(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+OK = {"type": "text", "text": "ok"}
+CALLED = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+GIVEN = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}
+
+
+@pytest.mark.parametrize(
+    ("history", "sent", "made"),
+    [
+        ([USER, said(served("s"), found("s"), OK), USER], None, []),
+        # It pauses, and goes on in another message.
+        ([USER, said(served("s"))], None, []),
+        ([USER, said(OK, served("s")), said(found("s"), OK), USER], None, []),
+        # What it runs calls a tool of the user's, whose result comes in between.
+        ([USER, said(served("s"), CALLED), GIVEN, said(found("s"), OK), USER], None, []),
+        ([USER, said(OK, served("s")), USER], [USER, said(OK), USER], ["unanswered-call"]),
+        ([USER, said(served("s")), USER], [USER, USER], ["unanswered-call"]),
+        ([USER, said(served("s"), served("x"), found("x")), USER], [USER, said(served("x"), found("x")), USER], ["unanswered-call"]),  # noqa: E501  (one case a line)
+        ([USER, said(found("s"), OK), USER], [USER, said(OK), USER], ["orphan-result"]),
+        ([USER, said({**served("s"), "id": 5}), USER], None, []),
+    ],
+)  # fmt: skip
+def test_what_a_provider_runs_by_itself_has_its_result_or_is_not_sent(
+    history: list[Any], sent: list[Any] | None, made: list[str]
+) -> None:
+    prepared = prepare(messages(history, "anthropic"), "anthropic")
+    assert json.loads(write_fields(prepared.messages, (), "anthropic")["messages"]) == (sent or history)
+    assert [repair.what for repair in prepared.repairs] == made
+    assert prepare(prepared.messages, "anthropic").repairs == ()

@@ -72,6 +72,7 @@ RULES = Rules(
     id_forbidden=r"[^a-zA-Z0-9_-]",
     signed_thinking=True,
     errors_are_text=True,
+    serves=True,
     trims_end=True,
     most_breakpoints=4,
     as_object=_as_object,

@@ -20,6 +20,7 @@ from sash.core.message import Block, Message, Opaque, Role, Text, Thinking, Tool
 from sash.core.redacted import TOMBSTONES
 from sash.wire.conversation import Repair
 from sash.wire.rules import Rules
+from sash.wire.served import result_of, use_of
 
 INTERRUPTED = by_sash("interrupted before it gave a result")
 ORPHAN = by_sash("a result was left out: no call waits for it")
@@ -81,6 +82,8 @@ class Mending:
         self.after_assistant = False
         self.unseen = False
         self.started = False
+        self.served: dict[str, int] = {}
+        """What the provider has begun to run by itself, and where that stands in the request."""
         self.unled = False
         """The reasoning that led to what the assistant says next is not sent, or its words were removed."""
         self._unfussy = not (rules.refuses_blank_text or rules.starts_with_user or rules.thinking_leads)
@@ -97,6 +100,7 @@ class Mending:
         twin.__dict__.update(self.__dict__)
         twin.sent, twin.origins, twin.repairs = self.sent[:], self.origins[:], self.repairs[:]
         twin.open, twin.held, twin.ids = self.open[:], self.held[:], self.ids.copy()
+        twin.served = self.served.copy()
         return twin
 
     def pass_on(self, position: int, messages: Sequence[Message], wire: str) -> int:
@@ -171,6 +175,7 @@ class Mending:
             elif self.open:
                 self.held.append((position, message))
             else:
+                self._leave_out_unserved()
                 self._send(message)
 
     def take_nothing(self, position: int, role: Role) -> None:
@@ -183,7 +188,7 @@ class Mending:
 
     def settled(self) -> int:
         """How many of what is sent stand for good, whatever comes next."""
-        end = min([call.place for call in self.open]) if self.open else len(self.sent)
+        end = min([*(call.place for call in self.open), *self.served.values()], default=len(self.sent))
         if self.rules.thinking_leads:
             while end and ((message := self.sent[end - 1]) is None or _only_thinks(message)):
                 end -= 1
@@ -192,8 +197,9 @@ class Mending:
         return end
 
     def finish(self) -> None:
-        """Nothing comes any more."""
+        """Nothing comes any more: what the provider is still running it goes on with."""
         self._close_step()
+        self.served = {}
         if self.rules.thinking_leads:
             self._drop_reasoning(len(self.sent))
         elif self.rules.trims_end and self.sent and (last := self.sent[-1]) is not None and _ends_open(last):
@@ -215,6 +221,8 @@ class Mending:
     def _take_assistant(self, message: Message) -> None:
         if self.open and not (self.rules.joins_runs and self.after_assistant):
             self._close_step()
+        if self.rules.serves:
+            message = self._with_served(message)
         blocks: list[Block] | None = None
         opened: list[_Open] = []
         for place, block in enumerate(message.blocks):
@@ -233,6 +241,29 @@ class Mending:
             for call in opened:
                 call.place, call.position = len(self.sent) - 1, self.position
             self.open += opened
+
+    def _with_served(self, message: Message) -> Message:
+        """The message without results of what nobody ran; where what has no result yet stands is noted."""
+        kept: list[Block] = []
+        for block in message.blocks:
+            if use := use_of(block):
+                self.served[use] = len(self.sent)
+            elif (ran := result_of(block)) and self.served.pop(ran, None) is None:
+                self._note("orphan-result", f"nothing was run as {ran!r}, of which a result came")
+                continue
+            kept.append(block)
+        return _with(message, kept)
+
+    def _leave_out_unserved(self) -> None:
+        """The user speaks: what the provider was running when it was interrupted will have no result any more."""
+        for use, place in self.served.items():
+            message = self.sent[place]
+            if message is not None:
+                why = f"what the provider ran as {use!r} has no result and was left out"
+                self._note("unanswered-call", why, self.origins[place])
+                blocks = tuple(block for block in message.blocks if use_of(block) != use)
+                self.sent[place] = message.edit(blocks) if blocks else None
+        self.served = {}
 
     def _take_results(self, message: Message) -> None:
         block = message.blocks[0]

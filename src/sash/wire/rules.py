@@ -52,6 +52,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The model can be offered tools at all."""
     errors_are_text: bool = False
     """A result that is an error holds text and nothing else."""
+    serves: bool = False
+    """The provider runs tools by itself, and what it ran has its result in the same step (Anthropic)."""
     trims_end: bool = False
     """What the assistant says last ends neither in white space nor in thinking."""
     id_forbidden: str = ""
