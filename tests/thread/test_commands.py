@@ -426,6 +426,35 @@ def test_a_redacted_call_keeps_its_result_and_a_redacted_result_its_call() -> No
     assert thread.verify().ok
 
 
+@pytest.mark.parametrize(
+    ("wire", "called", "given", "sent"),
+    [
+        (
+            "openai-chat",
+            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": "secret"},
+            {"role": "function", "name": "f", "content": "[sash: redacted]"},
+        ),
+        (
+            "openai-responses",
+            {"type": "local_shell_call", "id": "l", "call_id": "c", "status": "completed", "action": {}},
+            {"type": "local_shell_call_output", "id": "c", "output": "secret", "status": "completed"},
+            {"type": "local_shell_call_output", "id": "c", "output": "[sash: redacted]"},
+        ),
+    ],
+)
+def test_a_redacted_result_stays_one_of_its_own_kind(
+    wire: str, called: dict[str, Any], given: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    thread = opened(wire=wire)
+    thread.append([{"role": "user", "content": "go"}, called, given])
+    thread.redact(3)
+    request = thread.request()
+    assert next(iter(request.values())) == [{"role": "user", "content": "go"}, called, sent]
+    assert "secret" not in str(list(thread.events()))
+    assert thread.verify().ok
+
+
 def test_a_redaction_renumbers_no_turn() -> None:
     store = MemoryStore()
     thread = opened(store)

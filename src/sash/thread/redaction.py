@@ -12,11 +12,13 @@ from sash.thread.log import Log
 from sash.thread.replay import Replay
 from sash.thread.revisions import emptied, revisions_of
 from sash.thread.tail import Draft, Tail
-from sash.wire import wire_named
+from sash.wire import json_text, wire_named
 
 
 def tombstone(message: Message) -> bytes:
     """A message of the same role, in the same turn, that makes and answers the same calls and says nothing else."""
+    if (answer := _unmodeled_answer(message)) is not None:
+        return answer
     blocks: list[Block] = []
     for block in message.blocks:
         match block:
@@ -36,6 +38,21 @@ def tombstone(message: Message) -> bytes:
     elif not message.closed():
         blocks.append(Text(REDACTED_ASIDE))
     return wire_named(message.wire).write_message(Message(role=message.role, blocks=tuple(blocks)))
+
+
+_NAMES = ("type", "role", "id", "call_id", "name")
+
+
+def _unmodeled_answer(message: Message) -> bytes | None:
+    """The tombstone of a result that answers a call as only its own kind can, where its words are known to be words."""
+    if len(message.blocks) != 1 or type(message.blocks[0]) is not Opaque or not message.blocks[0].closes:
+        return None
+    fields = json_text.fields(message.source)
+    said = next((name for name in ("output", "content") if bytes(fields.get(name, b""))[:1] == b'"'), None)
+    if said is None:
+        return None
+    kept: dict[str, bytes | msgspec.Raw] = {name: fields[name] for name in _NAMES if name in fields}
+    return json_text.object_of({**kept, said: msgspec.json.encode(REDACTED)})
 
 
 def retold(replay: Replay, last: int, seq: int, tail: Tail) -> Draft:
