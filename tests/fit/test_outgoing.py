@@ -14,6 +14,8 @@ from sash.core.policy import Policy
 from sash.core.sources import Source
 from sash.errors import BodyTooLarge, InvalidMessage, InvalidPolicy
 from sash.fitting import fit
+from sash.store import MemoryStore
+from sash.thread import open_thread
 from tests.builders import Script, words
 
 COUNTED = Policy(counter="chars4", window=20_000)
@@ -187,6 +189,21 @@ def test_a_system_prompt_that_is_none_is_told_by_its_own_name(wire: str) -> None
         fit([{"role": "user", "content": "hi"}], wire=wire, system=5)
     with pytest.raises(InvalidMessage, match=r"^system\[0\].text: is missing"):
         fit([{"role": "user", "content": "hi"}], wire="anthropic", system=[{"type": "text"}])
+
+
+def test_a_flat_prompt_explains_which_turns_have_no_room_in_it() -> None:
+    said: list[dict[str, Any]] = []
+    for number in range(6):
+        said += [{"role": "user", "content": f"q {number} " + "w " * 20}, {"role": "assistant", "content": "a " * 40}]
+    said.append({"role": "user", "content": "now?"})
+    policy = Policy.recent(3, max_chars=400)
+    fitted = fit(said, wire="flat", policy=policy)
+    thread = open_thread("t", store=MemoryStore(), policy=policy)
+    thread.append(said)
+    for explained in (fitted.explain(), thread.explain()):
+        live = {turn.number: turn.reason for turn in explained.turns if turn.state == "live"}
+        told = {number for number, reason in live.items() if "max_chars" not in reason}
+        assert told == {*fitted.report.turns_in} < {*live}
 
 
 def test_what_a_provider_ran_leaves_with_the_reasoning_that_led_to_it() -> None:

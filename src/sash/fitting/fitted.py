@@ -15,6 +15,7 @@ from sash.errors import UnknownHandle
 from sash.fitting.replays import Listed
 from sash.window import Context, Prepared, Report, Window, excerpt, text_of
 from sash.window.prepared import decoded, is_empty
+from sash.window.prompt import as_prompted
 from sash.wire import Body, read_list, wire_named
 from sash.wire.json_text import items, mend_surrogates, object_of, size_of_object
 
@@ -87,7 +88,8 @@ class Fitted(Prepared):
 
     def explain(self) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
-        return explain(self.fold, read_list(self.listed, self._body.wire), stored=False)
+        explained = explain(self.fold, read_list(self.listed, self._body.wire), stored=False)
+        return as_prompted(explained, self.fold, self.fold.policy) if self.wire == "flat" else explained
 
     def context(self) -> Context:
         """Where the tokens of this request go."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sash.core.explanation import Explanation
 from sash.core.fold import Fold
 from sash.core.live import LiveTurn
 from sash.core.message import Text
@@ -36,6 +37,17 @@ def flat_prompt(fold: Fold, policy: Policy) -> FlatPrompt:
     if prompt.input_cut:
         unsent += max(0, counter.text(said).value - counter.text(prompt.text).value)
     return FlatPrompt(text=prompt.text, turns=shown, unsent=unsent)
+
+
+def as_prompted(explanation: Explanation, fold: Fold, policy: Policy) -> Explanation:
+    """The same, telling of turns of the window for which the prompt has no room that it has none."""
+    sent = flat_prompt(fold, policy).turns
+    why = f"not in the prompt: its {policy.max_chars:,} characters (`max_chars`) have no room for it"
+    turns = tuple(
+        msgspec.structs.replace(turn, reason=why) if turn.state == "live" and turn.number not in sent else turn
+        for turn in explanation.turns
+    )
+    return msgspec.structs.replace(explanation, turns=turns)
 
 
 def _said(turn: LiveTurn, role: str) -> str:

@@ -34,6 +34,7 @@ from sash.window.context import Context
 from sash.window.outgoing import Outgoing
 from sash.window.overflow import overflow
 from sash.window.prepared import Prepared
+from sash.window.prompt import as_prompted
 from sash.window.seal import Seal, Unseal
 from sash.window.setup import Setup
 from sash.wire import WIRES
@@ -200,7 +201,8 @@ class Window:
 
     def explain(self, log: Sequence[Message] = (), *, past: Past | None = None, stored: bool = False) -> Explanation:
         """Of every turn and every tool result: in or out, by which rule, since when, and how to get it back."""
-        return explain(self.fold, log, past=past, stored=stored)
+        explained = explain(self.fold, log, past=past, stored=stored)
+        return as_prompted(explained, self.fold, self.setup.policy) if self.setup.policy.flat else explained
 
     def turns(self, *, past: Past | None = None, stored: bool = False) -> tuple[ExplainedTurn, ...]:
         """All turns, evicted ones too, each with where it stands and why."""
