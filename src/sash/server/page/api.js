@@ -11,6 +11,13 @@ export class Refused extends Error {
   }
 }
 
+/** Nobody answered, or not to the end. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The server cannot be reached.");
+  }
+}
+
 /** For this tab only: a key is not left lying in the browser. */
 export const remember = (key) => sessionStorage.setItem(KEY, key);
 
@@ -19,11 +26,20 @@ function headers(more = {}) {
   return { ...(key ? { authorization: `Bearer ${key}` } : {}), ...more };
 }
 
+/** Whatever a browser says of a connection that failed, it says in its own words. */
+async function reaching(what) {
+  try {
+    return await what();
+  } catch (error) {
+    throw error.name === "TypeError" ? new Unreachable() : error;
+  }
+}
+
 async function call(method, path, body, signal) {
   const sent = { method, signal, headers: headers(body === undefined ? {} : { "content-type": "application/json" }) };
   if (body !== undefined) sent.body = JSON.stringify(body);
-  const answer = await fetch(path, sent);
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  const answer = await reaching(() => fetch(path, sent));
+  if (answer.ok) return answer.status === 204 ? null : reaching(() => answer.json());
   throw await refused(answer);
 }
 
@@ -71,7 +87,7 @@ export const about = () => call("GET", "/v1/about");
 
 /** Runs a turn; tells of each event as it comes. */
 export async function run(id, input, onEvent, signal) {
-  const answer = await fetch(at(id, "turns"), {
+  const answer = await reaching(() => fetch(at(id, "turns"), {
     method: "POST",
     signal,
     headers: headers({
@@ -80,7 +96,7 @@ export async function run(id, input, onEvent, signal) {
       "idempotency-key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`,
     }),
     body: JSON.stringify({ input, stream: true }),
-  });
+  }));
   if (!answer.ok) throw await refused(answer);
   await follow(answer, onEvent);
 }
@@ -89,7 +105,7 @@ async function follow(answer, onEvent) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reaching(() => reader.read());
     if (done) return;
     rest += value;
     const blocks = rest.split(/\r?\n\r?\n/);

@@ -13,10 +13,12 @@ const panel = document.getElementById("inspector");
 
 hints(document.getElementById("hint"));
 
-/** Says something in the corner for a while. */
+/** Says something in the corner for a while; what stands there already is not said twice. */
 export function note(text, kind = "") {
+  const notes = document.getElementById("notes");
+  if ([...notes.children].some((other) => other.textContent === text)) return;
   const said = make(`div.${kind || "said-note"}`, {}, text);
-  document.getElementById("notes").append(said);
+  notes.append(said);
   setTimeout(() => said.remove(), kind === "error" ? 9000 : 4000);
 }
 
@@ -25,12 +27,16 @@ export async function attempt(what) {
   try {
     return await what();
   } catch (error) {
-    if (error.name === "AbortError") return undefined;
-    if (error.status === 401) askForKey();
-    else if (error.status === 404 && /^there is no thread/.test(error.message)) missing();
-    else note(remedies(error.message), "error");
+    tell(error);
     return undefined;
   }
+}
+
+export function tell(error) {
+  if (error.name === "AbortError") return;
+  if (error.status === 401) askForKey();
+  else if (error.status === 404 && /^there is no thread/.test(error.message)) missing();
+  else note(remedies(error.message), "error");
 }
 
 /** An address of a thread that is not there, or not any more: nothing can be said in it. */
@@ -96,7 +102,7 @@ async function route() {
     welcome();
   } else {
     const panes = inspector(panel);
-    shown.view = threadView(main, id, panes, { changed: () => list.refresh(id) });
+    shown.view = threadView(main, id, panes, { changed: () => attempt(() => list.refresh(id)) });
     await attempt(() => shown.view.refresh());
     if (turn) await attempt(() => shown.view.reveal(Number(turn)));
   }

@@ -2,26 +2,36 @@
 
 import { fill, make } from "./dom.js";
 
+/** `send` tells whether the server took what was said: what it did not take is still to be said. */
 export function chatBox({ send, cancel }) {
   let busy = false;
   const text = make("textarea", {
-    rows: 1, placeholder: "Say something", "aria-label": "Your message",
-    oninput: () => { text.style.height = "auto"; text.style.height = `${Math.min(192, text.scrollHeight + 2)}px`; },
+    rows: 1, placeholder: "Say something", "aria-label": "Your message", oninput: () => fit(),
     onkeydown: (event) => {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); submit(); }
     },
   });
   const button = make("button.main", { type: "submit" }, "Send");
 
+  function fit() {
+    text.style.height = "auto";
+    text.style.height = `${Math.min(192, text.scrollHeight + 2)}px`;
+  }
+
+  function write(words) {
+    text.value = words;
+    fit();
+  }
+
   async function submit() {
     if (busy) return void cancel();
-    const said = text.value;
-    if (!said.trim()) return undefined;
+    const words = text.value;
+    if (!words.trim()) return undefined;
     busy = true;
-    text.value = "";
-    text.style.height = "auto";
+    write("");
     fill(button, "Stop");
-    await send(said);
+    const taken = await send(words);
+    if (!taken) write(text.value ? `${words}\n${text.value}` : words);
     busy = false;
     fill(button, "Send");
     return undefined;

@@ -1,7 +1,7 @@
 // One thread: the strip, its turns with the divider, the chat box.
 
 import * as api from "./api.js";
-import { attempt, go, note, open } from "./app.js";
+import { attempt, go, note, open, tell } from "./app.js";
 import { chatBox } from "./ask.js";
 import { fill, make, plain } from "./dom.js";
 import { strip } from "./strip.js";
@@ -114,9 +114,11 @@ export function threadView(main, id, panes, { changed }) {
     changed();
   }
 
+  /** Whether the server took it. */
   async function send(input) {
     const live = turns.begin(input);
     let failed = null;
+    running.turn = null;
     try {
       await api.run(id, input, (name, event) => {
         if (name === "turn_started") running.turn = event.turnId;
@@ -125,13 +127,28 @@ export function threadView(main, id, panes, { changed }) {
         else if (name === "error") failed = event.error?.message ?? event.message;
       }, stop.signal);
     } catch (error) {
-      if (error.name !== "AbortError") failed = error.message;
+      if (stop.signal.aborted) return true;
+      if (!running.turn) return untaken(error, live);
+      live.end();
+      failed = error instanceof api.Unreachable ? "The connection broke off before the answer was whole." : error.message;
     }
     running.turn = null;
     if (failed) note(failed, "error");
-    if (stop.signal.aborted) return;
+    if (stop.signal.aborted) return true;
     await attempt(refresh);
     changed();
+    return true;
+  }
+
+  async function untaken(error, live) {
+    live.forget();
+    if (error instanceof api.Unreachable) {
+      note("The server cannot be reached; what you typed is still in the box.", "error");
+    } else {
+      tell(error);
+      await attempt(refresh);
+    }
+    return false;
   }
 
   const keys = {

@@ -150,7 +150,8 @@ export function turnList({ act, expand }) {
     const tools = make("div");
     const drawn = make("article.turn.live", {},
       make("header", {}, make("b", {}, "now")), make("div.said.user", {}, plain(input)), tools, answer);
-    element.querySelector(".empty")?.remove();
+    const empty = element.querySelector(".empty");
+    empty?.remove();
     element.append(drawn);
     element.scrollTop = element.scrollHeight;
     return {
@@ -159,6 +160,8 @@ export function turnList({ act, expand }) {
         answer.append(plain(text));
         if (follow) element.scrollTop = element.scrollHeight;
       },
+      end: () => answer.classList.remove("wait"),
+      forget: () => (empty ? drawn.replaceWith(empty) : drawn.remove()),
       called: (call) => tools.append(toolResult({ name: call.name, text: call.arguments })),
     };
   }
