@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
+import anyio.to_thread
 import msgspec
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
+from sash.providers import TextDelta
+from sash.providers.events import Event
 from sash.server.setup import ServerSetup
-from tests.page.test_page import opened, thread_with
-from tests.server.serving import running
+from tests.page.test_page import WORDS, opened, thread_with
+from tests.server.serving import Running, running
+from tests.server.speaking import Scripted, finished, using
+
+
+class Dictated:
+    """What a model says, word by word, when the test lets it."""
+
+    def __init__(self) -> None:
+        self._words: SimpleQueue[str | None] = SimpleQueue()
+
+    def say(self, words: str) -> None:
+        """It says this now."""
+        self._words.put(words)
+
+    def end(self) -> None:
+        """Its answer is whole."""
+        self._words.put(None)
+
+    async def script(self, request: Mapping[str, Any]) -> AsyncGenerator[Event]:
+        """As a provider."""
+        told = ""
+        while (words := await anyio.to_thread.run_sync(self._words.get, abandon_on_cancel=True)) is not None:
+            told += words
+            yield TextDelta(words)
+        yield finished(told)
+
+
+@pytest.fixture
+def dictated(server: Running) -> Iterator[Dictated]:
+    """The model of the server, for one test."""
+    known, usual = server.backend.answering._known, server.backend.answering.usual
+    made = Dictated()
+    using(server, Scripted(made.script))
+    yield made
+    made.end()
+    server.backend.answering._known, server.backend.answering.usual = known, usual
 
 
 def test_what_was_typed_is_kept_when_the_server_cannot_be_reached(browser: Browser, tmp_path: Path) -> None:
@@ -35,3 +77,56 @@ def test_what_was_typed_is_kept_when_the_server_cannot_be_reached(browser: Brows
         expect(box).to_have_value("")
         page.close()
     assert not wrong
+
+
+def test_enter_does_not_end_an_answer_that_is_being_written(page: Page, server: Running, dictated: Dictated) -> None:
+    opened(page, server, said_once(server))
+    box = page.get_by_label("Your message")
+    box.fill("Tell me all")
+    box.press("Enter")
+    dictated.say("Well, ")
+    expect(page.locator("#turns .turn").last).to_contain_text("Well, ")
+    box.fill("And then?")
+    box.press("Enter")
+    expect(page.locator(".ask .note")).to_contain_text("still being written")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    dictated.say("that is all.")
+    dictated.end()
+    expect(page.locator("#turn-2 .said").last).to_contain_text("Well, that is all.")
+    expect(page.locator("#turn-2 .chip")).to_have_count(0)
+    expect(box).to_have_value("And then?")
+    expect(page.locator(".ask .note")).to_contain_text("Enter sends")
+
+
+@pytest.mark.parametrize("by", ["Stop", "Escape"])
+def test_stop_and_escape_end_an_answer(page: Page, server: Running, dictated: Dictated, by: str) -> None:
+    opened(page, server, said_once(server))
+    box = page.get_by_label("Your message")
+    box.fill("Tell me all")
+    box.press("Enter")
+    dictated.say("Well, ")
+    expect(page.locator("#turns .turn").last).to_contain_text("Well, ")
+    if by == "Stop":
+        page.get_by_role("button", name="Stop").click()
+    else:
+        box.press("Escape")
+    expect(page.locator("#turn-2 .chip")).to_have_text("cancelled")
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+def test_a_double_click_on_send_does_not_stop_the_answer(page: Page, server: Running, dictated: Dictated) -> None:
+    opened(page, server, said_once(server))
+    page.get_by_label("Your message").fill("Tell me all")
+    page.get_by_role("button", name="Send").dblclick()
+    dictated.say("Well, well.")
+    dictated.end()
+    expect(page.locator("#turn-2 .said").last).to_contain_text("Well, well.")
+    expect(page.locator("#turn-2 .chip")).to_have_count(0)
+
+
+def said_once(server: Running) -> str:
+    """A thread of one turn that nobody had to answer."""
+    thread = thread_with(server, 0)
+    said = [{"role": "user", "content": WORDS}, {"role": "assistant", "content": WORDS}]
+    server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    return thread

@@ -18,8 +18,8 @@ export function threadView(main, id, panes, { changed }) {
   const chips = make("span.row");
   const rail = strip((number) => reveal(number));
   const turns = turnList({ act, expand: (handle) => attempt(() => api.expand(id, handle)) });
-  const box = chatBox({ send, cancel: () => running.turn && attempt(() => api.cancel(running.turn)) });
-  const running = { turn: null };
+  const box = chatBox({ send, cancel });
+  const running = { turn: null, unwanted: false };
   const shown = { turns: 0 };
   turns.wait();
 
@@ -114,15 +114,23 @@ export function threadView(main, id, panes, { changed }) {
     changed();
   }
 
+  /** A turn that has no name yet ends as soon as it has one. */
+  function cancel() {
+    running.unwanted = true;
+    if (running.turn) attempt(() => api.cancel(running.turn));
+  }
+
   /** Whether the server took it. */
   async function send(input) {
     const live = turns.begin(input);
     let failed = null;
-    running.turn = null;
+    Object.assign(running, { turn: null, unwanted: false });
     try {
       await api.run(id, input, (name, event) => {
-        if (name === "turn_started") running.turn = event.turnId;
-        else if (name === "message_delta") live.say(event.text ?? event.delta ?? "");
+        if (name === "turn_started") {
+          running.turn = event.turnId;
+          if (running.unwanted) cancel();
+        } else if (name === "message_delta") live.say(event.text ?? event.delta ?? "");
         else if (name === "tool_call") live.called(event);
         else if (name === "error") failed = event.error?.message ?? event.message;
       }, stop.signal);
