@@ -35,8 +35,8 @@ async function reaching(what) {
   }
 }
 
-async function call(method, path, body, signal) {
-  const sent = { method, signal, headers: headers(body === undefined ? {} : { "content-type": "application/json" }) };
+async function call(method, path, body, more) {
+  const sent = { method, headers: headers({ ...(body === undefined ? {} : { "content-type": "application/json" }), ...more }) };
   if (body !== undefined) sent.body = JSON.stringify(body);
   const answer = await reaching(() => fetch(path, sent));
   if (answer.ok) return answer.status === 204 ? null : reaching(() => answer.json());
@@ -56,7 +56,10 @@ const query = (given) => {
 const at = (thread, ...rest) => ["/v1/threads", encodeURIComponent(thread), ...rest].join("/");
 
 export const threads = (given = {}) => call("GET", `/v1/threads${query(given)}`);
-export const create = (given) => call("POST", "/v1/threads", given);
+/** Asked again for the same thread, the server makes it once. */
+export const create = (given) => call("POST", "/v1/threads", given, { "idempotency-key": given.threadId });
+/** An id as the server gives them, so that a thread has its address before it is made. */
+export const newId = () => `thr_${[...crypto.getRandomValues(new Uint8Array(10))].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 export const thread = (id) => call("GET", at(id));
 export const change = (id, given) => call("PATCH", at(id), given);
 export const history = (id, given = {}) => call("GET", `${at(id, "history")}${query({ includeInternal: true, ...given })}`);

@@ -49,7 +49,7 @@ function missing() {
       make("h1", {}, "There is no such thread"),
       make("p", {}, "It was deleted, belongs to somebody else, or its name is spelled another way. Choose one on the left, or begin one."),
       make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
-        make("button.main", { onclick: () => list.begin() }, "New thread"))));
+        make("button.main", { onclick: begin }, "New thread"))));
 }
 
 function askForKey() {
@@ -84,13 +84,21 @@ export const open = (which) => {
 };
 
 const shown = { id: null, view: null };
-const list = threadList(side, { theme: theme(), go });
+const list = threadList(side, { theme: theme(), begin });
 
 export function go(id) {
   location.hash = id ? `#/${encodeURIComponent(id)}` : "";
 }
 
-async function route() {
+/** A thread that is shown before it is made: what is typed at once is meant for it, and not for the keys of the page. */
+function begin() {
+  const id = api.newId();
+  history.pushState(null, "", `#/${id}`);
+  route(id);
+  shown.view.write();
+}
+
+async function route(fresh = null) {
   document.body.dataset.open = "";
   const [name, turn] = location.hash.replace(/^#\/?/, "").split("/");
   const id = decodeURIComponent(name);
@@ -102,11 +110,13 @@ async function route() {
     welcome();
   } else {
     const panes = inspector(panel);
-    shown.view = threadView(main, id, panes, { changed: () => attempt(() => list.refresh(id)) });
-    await attempt(() => shown.view.refresh());
-    if (turn) await attempt(() => shown.view.reveal(Number(turn)));
+    shown.view = threadView(main, id, panes, { fresh: fresh === id, changed: () => attempt(() => list.refresh(id)) });
+    const { view } = shown;
+    await attempt(() => view.refresh());
+    if (turn) await attempt(() => view.reveal(Number(turn)));
   }
-  await attempt(() => list.refresh(id));
+  // Whoever went on meanwhile sees the list with the thread that is shown now.
+  await attempt(() => list.refresh(shown.id));
 }
 
 function welcome() {
@@ -121,7 +131,7 @@ function welcome() {
       make("h1", {}, "Nothing is lost, and the model sees what fits"),
       make("p", {}, "Choose a thread on the left, or begin one. What leaves the window stays in the log: you will see it grey above the divider."),
       make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
-        make("button.main", { onclick: () => list.begin() }, "New thread")),
+        make("button.main", { onclick: begin }, "New thread")),
       make("p.tiny", {}, make("kbd", {}, "n"), " new thread · ", make("kbd", {}, "/"), " search · ", make("kbd", {}, "j"), " ",
         make("kbd", {}, "k"), " next and previous turn · ", make("kbd", {}, "c"), " compact · ", make("kbd", {}, "u"), " undo · ",
         make("kbd", {}, "1"), "–", make("kbd", {}, "4"), " panes · ", make("kbd", {}, "i"), " write"),
@@ -138,7 +148,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   (document.getElementById("turns") ?? main).focus();
 });
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => route());
 addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.body.dataset.open = "";
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -146,7 +156,7 @@ addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  const keys = { n: list.begin, "/": list.find, ...(shown.view?.keys ?? {}) };
+  const keys = { n: begin, "/": list.find, ...(shown.view?.keys ?? {}) };
   const act = keys[event.key];
   if (!act) return;
   event.preventDefault();

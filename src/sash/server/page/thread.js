@@ -11,7 +11,7 @@ import { percent, tokens } from "./words.js";
 const PAGE = 60;
 const MOST_AT_ONCE = 500;
 
-export function threadView(main, id, panes, { changed }) {
+export function threadView(main, id, panes, { changed, fresh }) {
   const known = { thread: null, explained: null, context: null, history: null };
   const stop = new AbortController();
   const title = make("h1", { tabindex: 0 });
@@ -21,6 +21,7 @@ export function threadView(main, id, panes, { changed }) {
   const box = chatBox({ send, cancel });
   const running = { turn: null, unwanted: false };
   const shown = { turns: 0 };
+  let making = null;
   turns.wait();
 
   fill(main,
@@ -33,8 +34,15 @@ export function threadView(main, id, panes, { changed }) {
       make("button.only-small", { onclick: () => open("inspector") }, "Window")),
     rail.element, turns.element, box.element);
 
+  /** One that is new is made first; where that failed, when it is needed next. */
+  function made() {
+    if (fresh) making ??= api.create({ threadId: id }).catch((error) => { making = null; throw error; });
+    return making;
+  }
+
   /** Reads everything anew and draws it; what did not change keeps its place. */
   async function refresh() {
+    await made();
     const [thread, explained, context, history, marks] = await Promise.all([
       api.thread(id), api.explain(id), api.context(id), api.history(id, { limit: Math.min(MOST_AT_ONCE, Math.max(PAGE, shown.turns)) }), api.marks(id),
     ]);
@@ -110,7 +118,7 @@ export function threadView(main, id, panes, { changed }) {
       unpin: async (turn) => { await api.unpin(id, turn); await refresh(); },
       fork: async (turn) => { const made = await api.fork(id, turn); go(made.threadId); },
     };
-    await attempt(() => acts[what](...given));
+    await attempt(async () => { await made(); await acts[what](...given); });
     changed();
   }
 
@@ -126,6 +134,7 @@ export function threadView(main, id, panes, { changed }) {
     let failed = null;
     Object.assign(running, { turn: null, unwanted: false });
     try {
+      await made();
       await api.run(id, input, (name, event) => {
         if (name === "turn_started") {
           running.turn = event.turnId;
@@ -137,9 +146,9 @@ export function threadView(main, id, panes, { changed }) {
     } catch (error) {
       if (stop.signal.aborted) return true;
       if (!running.turn) return untaken(error, live);
-      live.end();
       failed = error instanceof api.Unreachable ? "The connection broke off before the answer was whole." : error.message;
     }
+    live.end();
     running.turn = null;
     if (failed) note(failed, "error");
     if (stop.signal.aborted) return true;
@@ -161,9 +170,9 @@ export function threadView(main, id, panes, { changed }) {
 
   const keys = {
     j: () => turns.step(1), k: () => turns.step(-1), c: () => act("compact"), u: () => act("undo"), m: () => act("mark"),
-    i: () => box.focus(), 1: () => panes.choose(0), 2: () => panes.choose(1), 3: () => panes.choose(2), 4: () => panes.choose(3),
+    i: box.focus, 1: () => panes.choose(0), 2: () => panes.choose(1), 3: () => panes.choose(2), 4: () => panes.choose(3),
     p: () => { const at = turns.current(); if (at) act(at.pinned ? "unpin" : "pin", at.number); },
   };
 
-  return { refresh, reveal, keys, close: () => stop.abort() };
+  return { refresh, reveal, keys, write: box.focus, close: () => stop.abort() };
 }

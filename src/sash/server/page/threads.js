@@ -5,7 +5,7 @@ import { attempt } from "./app.js";
 import { fill, make, plain } from "./dom.js";
 import { age, percent } from "./words.js";
 
-export function threadList(side, { theme, go }) {
+export function threadList(side, { theme, begin }) {
   const items = make("ul.threads", { "aria-label": "Threads" });
   const find = make("input", {
     type: "search", placeholder: "Search all threads", "aria-label": "Search all threads",
@@ -13,11 +13,6 @@ export function threadList(side, { theme, go }) {
   });
   let current = null;
   let asked = 0;
-
-  async function begin() {
-    const made = await attempt(() => api.create({}));
-    if (made) go(made.threadId);
-  }
 
   async function refresh(id = current) {
     current = id;
@@ -66,5 +61,5 @@ export function threadList(side, { theme, go }) {
       make("button", { onclick: begin, hint: "New thread (n)" }, "New")),
     make("div.find", {}, find), items);
 
-  return { refresh, begin, find: () => find.focus() };
+  return { refresh, find: () => find.focus() };
 }

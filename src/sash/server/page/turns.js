@@ -15,6 +15,7 @@ export function turnList({ act, expand }) {
   let boundary = null;
   let chosen = null;
   let explainedBy = new Map();
+  let speaking = null;
 
   /** Until there is something to show: the shape of what is coming. */
   const wait = () => fill(element, make("div.waiting", { role: "status", "aria-label": "Reading the log" }, [1, 2, 3].map(() => make("i"))));
@@ -30,7 +31,8 @@ export function turnList({ act, expand }) {
     const marked = new Map();
     for (const mark of marks) marked.set(mark.turn, [...(marked.get(mark.turn) ?? []), mark]);
     cards.clear();
-    const said = history.filter((turn) => !turn.isInternal);
+    // The turn that is being said has more of it than the log.
+    const said = history.filter((turn) => !turn.isInternal && !(speaking && turn.status === "running"));
     const internal = history.filter((turn) => turn.isInternal);
     const parts = [];
     if (earlier) {
@@ -49,6 +51,7 @@ export function turnList({ act, expand }) {
       parts.push(drawn, (marked.get(turn.number) ?? []).map(markLine));
     }
     if (internal.length) parts.push(make("p.marker", {}, `${many(internal.length, "internal turn")}: summaries that were written by a model`));
+    if (speaking) parts.push(speaking);
     fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees."));
     const again = above && document.getElementById(above.id);
     if (again && !follow) element.scrollTo({ top: element.scrollTop + again.getBoundingClientRect().top - above.place, behavior: "instant" });
@@ -150,6 +153,7 @@ export function turnList({ act, expand }) {
     const tools = make("div");
     const drawn = make("article.turn.live", {},
       make("header", {}, make("b", {}, "now")), make("div.said.user", {}, plain(input)), tools, answer);
+    speaking = drawn;
     const empty = element.querySelector(".empty");
     empty?.remove();
     element.append(drawn);
@@ -160,8 +164,8 @@ export function turnList({ act, expand }) {
         answer.append(plain(text));
         if (follow) element.scrollTop = element.scrollHeight;
       },
-      end: () => answer.classList.remove("wait"),
-      forget: () => (empty ? drawn.replaceWith(empty) : drawn.remove()),
+      end: () => { speaking = null; answer.classList.remove("wait"); },
+      forget: () => { speaking = null; empty ? drawn.replaceWith(empty) : drawn.remove(); },
       called: (call) => tools.append(toolResult({ name: call.name, text: call.arguments })),
     };
   }
