@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.page.test_page import ASKED, opened, thread_with
 from tests.server.serving import Running
 
 
@@ -35,3 +36,26 @@ def test_what_is_typed_after_beginning_a_thread_is_its_message(page: Page, serve
     expect(page.locator(".threads [aria-current=page]")).to_contain_text("nucmp1234")
     assert len(server.get("/v1/threads?limit=500")["threads"]) == before + 1
     page.unroute_all()
+
+
+def test_a_thread_that_is_being_read_can_be_compacted(page: Page, server: Running) -> None:
+    first, second = thread_with(server, 2), thread_with(server, 5, historyTokens=20_000)
+    opened(page, server, first)
+    page.route(f"**/v1/threads/{second}/explain", lambda _: None)
+    page.evaluate("id => { location.hash = `#/${id}`; }", second)
+    expect(page.locator(".waiting")).to_be_visible()
+    with page.expect_response("**/compact"):
+        page.keyboard.press("c")
+    page.unroute_all()
+    expect(page.locator("#notes div")).to_contain_text("Compacted: ")
+    expect(page.locator("#notes .error")).to_have_count(0)
+    assert ASKED[0] in page.locator("#turns").inner_text()
+
+
+def test_compact_tells_what_it_did(page: Page, server: Running) -> None:
+    opened(page, server, thread_with(server, 1))
+    page.keyboard.press("c")
+    expect(page.locator("#notes div")).to_have_text("Compacted: no turn had to leave.")
+    opened(page, server, thread_with(server, 5, historyTokens=20_000))
+    page.keyboard.press("c")
+    expect(page.locator("#notes div").last).to_contain_text("tokens freed; the window begins at turn ")

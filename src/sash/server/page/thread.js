@@ -100,12 +100,7 @@ export function threadView(main, id, panes, { changed, fresh }) {
 
   async function act(what, ...given) {
     const acts = {
-      compact: async () => {
-        const before = known.explained.boundary;
-        await api.compact(id);
-        await refresh();
-        note(known.explained.boundary === before ? "Compacted: no turn had to leave." : `Compacted: the window begins at turn ${known.explained.boundary} now.`);
-      },
+      compact: async () => { const done = await api.compact(id); await refresh(); note(compacted(done)); },
       undo: async () => { const { because } = await api.undo(id); await refresh(); note(`Taken back: ${because}.`); },
       mark: async () => {
         const label = prompt("Name of the mark (may be empty)");
@@ -120,6 +115,12 @@ export function threadView(main, id, panes, { changed, fresh }) {
     };
     await attempt(async () => { await made(); await acts[what](...given); });
     changed();
+  }
+
+  function compacted({ frame, boundary, freedTokens }) {
+    if (frame === null) return "Compacted: no turn had to leave.";
+    const begins = boundary > 1 ? `; the window begins at turn ${boundary} now` : "";
+    return freedTokens > 0 ? `Compacted: ${tokens(freedTokens)} tokens freed${begins}.` : `Compacted: what stands for earlier turns is new${begins}.`;
   }
 
   /** A turn that has no name yet ends as soon as it has one. */
