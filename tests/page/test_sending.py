@@ -124,6 +124,50 @@ def test_a_double_click_on_send_does_not_stop_the_answer(page: Page, server: Run
     expect(page.locator("#turn-2 .chip")).to_have_count(0)
 
 
+BELOW = "() => { const e = document.getElementById('turns'); return e.scrollHeight - e.clientHeight - e.scrollTop; }"
+"""How far the list of turns is from its end, in pixels."""
+TOP = "e => e.getBoundingClientRect().top"
+
+
+def test_what_is_sent_is_followed_to_its_end(page: Page, server: Running) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, server, thread_with(server, 20, historyTokens=20_000))
+    box = page.get_by_label("Your message")
+    for number in (21, 22):
+        page.locator("#turns").evaluate("e => e.scrollTo({ top: 0, behavior: 'instant' })")
+        page.wait_for_function(f"({BELOW})() > 500")
+        box.fill("\n".join([WORDS] * 4))
+        box.press("Enter")
+        expect(page.locator(f"#turn-{number} .said").last).to_contain_text(WORDS.strip())
+        expect(page.get_by_role("button", name="Send")).to_be_visible()
+        page.wait_for_function(f"({BELOW})() <= 1")
+
+
+def test_an_answer_does_not_disturb_who_reads_further_up(page: Page, server: Running, dictated: Dictated) -> None:
+    # As many turns as are shown at first: of the next one the first makes room.
+    thread = thread_with(server, 0, historyTokens=20_000)
+    said = [{"role": role, "content": WORDS} for _ in range(60) for role in ("user", "assistant")]
+    server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    opened(page, server, thread)
+    box = page.get_by_label("Your message")
+    box.fill("Tell me all")
+    box.press("Enter")
+    dictated.say("Well, ")
+    turns = page.locator("#turns")
+    expect(turns.locator(".turn").last).to_contain_text("Well, ")
+    page.wait_for_function(f"({BELOW})() <= 1")
+    turns.evaluate("e => e.scrollTo({ top: e.scrollTop - 300, behavior: 'instant' })")
+    read = page.locator("#turn-58")
+    place = read.evaluate(TOP)
+    dictated.say("so it was. " * 200)
+    expect(turns.locator(".turn").last).to_contain_text("so it was.")
+    assert abs(read.evaluate(TOP) - place) < 1  # a list is scrolled by whole pixels
+    dictated.end()
+    expect(page.locator("#turn-61")).to_be_attached()
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    assert abs(read.evaluate(TOP) - place) < 1  # a list is scrolled by whole pixels
+
+
 def said_once(server: Running) -> str:
     """A thread of one turn that nobody had to answer."""
     thread = thread_with(server, 0)

@@ -1,6 +1,7 @@
 // The turns of a thread, the divider between what left the window and what is live.
 
 import { fill, make, plain } from "./dom.js";
+import { following } from "./follow.js";
 import { age, many, remedies, tokens } from "./words.js";
 
 /** What is shown of a long text at first. */
@@ -12,6 +13,7 @@ const FENCED = /^```[^\n`]*\n([^]*?)(?:^```[ \t]*$\n?|(?![^]))/gm;
 export function turnList({ act, expand }) {
   const element = make("section", { id: "turns", tabindex: -1, "aria-label": "Turns" });
   const cards = new Map();
+  const end = following(element);
   let boundary = null;
   let chosen = null;
   let explainedBy = new Map();
@@ -21,9 +23,6 @@ export function turnList({ act, expand }) {
   const wait = () => fill(element, make("div.waiting", { role: "status", "aria-label": "Reading the log" }, [1, 2, 3].map(() => make("i"))));
 
   function show(history, explained, marks = [], earlier = null) {
-    const top = element.firstElementChild?.classList.contains("earlier") ? element.children[1] : null;
-    const above = top?.id && !element.querySelector(".waiting") ? { id: top.id, place: top.getBoundingClientRect().top } : null;
-    const follow = element.scrollHeight - element.scrollTop - element.clientHeight < 120 || boundary === null;
     const moved = boundary !== null && boundary !== explained.boundary;
     boundary = explained.boundary;
     explainedBy = new Map(explained.turns.map((turn) => [turn.number, turn]));
@@ -52,10 +51,7 @@ export function turnList({ act, expand }) {
     }
     if (internal.length) parts.push(make("p.marker", {}, `${many(internal.length, "internal turn")}: summaries that were written by a model`));
     if (speaking) parts.push(speaking);
-    fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees."));
-    const again = above && document.getElementById(above.id);
-    if (again && !follow) element.scrollTo({ top: element.scrollTop + again.getBoundingClientRect().top - above.place, behavior: "instant" });
-    else if (follow) element.scrollTo({ top: element.scrollHeight, behavior: "instant" });
+    end.around(() => fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees.")));
   }
 
   const divider = (explained, moved) =>
@@ -157,16 +153,12 @@ export function turnList({ act, expand }) {
     const empty = element.querySelector(".empty");
     empty?.remove();
     element.append(drawn);
-    element.scrollTop = element.scrollHeight;
+    end.toEnd();
     return {
-      say: (text) => {
-        const follow = element.scrollHeight - element.scrollTop - element.clientHeight < 160;
-        answer.append(plain(text));
-        if (follow) element.scrollTop = element.scrollHeight;
-      },
+      say: (text) => end.around(() => answer.append(plain(text))),
       end: () => { speaking = null; answer.classList.remove("wait"); },
       forget: () => { speaking = null; empty ? drawn.replaceWith(empty) : drawn.remove(); },
-      called: (call) => tools.append(toolResult({ name: call.name, text: call.arguments })),
+      called: (call) => end.around(() => tools.append(toolResult({ name: call.name, text: call.arguments }))),
     };
   }
 
@@ -175,6 +167,7 @@ export function turnList({ act, expand }) {
     chosen = drawn;
     chosen?.classList.add("shown");
     chosen?.focus({ preventScroll: true });
+    end.leave();
     chosen?.scrollIntoView({ block: "center" });
   }
 
