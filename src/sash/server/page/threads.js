@@ -10,6 +10,11 @@ export function threadList(side, { theme, begin }) {
   const find = make("input", {
     type: "search", placeholder: "Search all threads", "aria-label": "Search all threads",
     oninput: () => look(find.value.trim()),
+    onkeydown: (event) => {
+      if (event.key !== "Escape" || !find.value) return;
+      find.value = "";
+      look("");
+    },
   });
   let current = null;
   let asked = 0;
