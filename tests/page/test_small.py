@@ -30,3 +30,18 @@ def test_escape_ends_a_search_with_its_results(page: Page, server: Running) -> N
     expect(find).to_have_value("")
     expect(found).to_have_count(0)
     expect(page.locator(".threads [aria-current=page]")).to_be_visible()
+
+
+def test_only_a_compaction_that_changed_something_stays_told(page: Page, server: Running) -> None:
+    thread = thread_with(server, 1)
+    opened(page, server, thread)
+    page.get_by_role("button", name="Compact").click()
+    expect(page.locator("#notes")).to_contain_text("no turn had to leave")
+    expect(page.locator("#turns .marker")).to_have_count(0)
+    thread = thread_with(server, 3, historyTokens=20_000)
+    left = server.post(f"/v1/threads/{thread}/compact")["boundary"] - 1
+    opened(page, server, thread)
+    expect(page.locator("#turns .marker")).to_have_text(f"1 compaction: {left} turn{'s' * (left > 1)} left the window")
+    thread = thread_with(server, 0)
+    page.goto(f"{server.url}/#/{thread}")
+    expect(page.locator("#turns .empty")).to_contain_text("Say something below")

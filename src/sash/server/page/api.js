@@ -62,7 +62,7 @@ export const create = (given) => call("POST", "/v1/threads", given, { "idempoten
 export const newId = () => `thr_${[...crypto.getRandomValues(new Uint8Array(10))].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 export const thread = (id) => call("GET", at(id));
 export const change = (id, given) => call("PATCH", at(id), given);
-export const history = (id, given = {}) => call("GET", `${at(id, "history")}${query({ includeInternal: true, ...given })}`);
+export const history = (id, given = {}) => call("GET", `${at(id, "history")}${query(given)}`);
 export const explain = (id, given = {}) => call("GET", `${at(id, "explain")}${query(given)}`);
 export const context = (id, given = {}) => call("GET", `${at(id, "context")}${query(given)}`);
 export const frames = (id) => call("GET", at(id, "frames"));

@@ -31,8 +31,7 @@ export function turnList({ act, expand }) {
     for (const mark of marks) marked.set(mark.turn, [...(marked.get(mark.turn) ?? []), mark]);
     cards.clear();
     // The turn that is being said has more of it than the log.
-    const said = history.filter((turn) => !turn.isInternal && !(speaking && turn.status === "running"));
-    const internal = history.filter((turn) => turn.isInternal);
+    const said = history.filter((turn) => !(speaking && turn.status === "running"));
     const parts = [];
     if (earlier) {
       const before = many(said.length ? said[0].number - 1 : 0, "earlier turn");
@@ -49,7 +48,7 @@ export function turnList({ act, expand }) {
       cards.set(turn.number, drawn);
       parts.push(drawn, (marked.get(turn.number) ?? []).map(markLine));
     }
-    if (internal.length) parts.push(make("p.marker", {}, `${many(internal.length, "internal turn")}: summaries that were written by a model`));
+    parts.push(...compactions(explained));
     if (speaking) parts.push(speaking);
     end.around(() => fill(element, parts.length ? parts : make("div.empty.soft", {}, "Say something below. Every turn stays in the log; the divider shows how much of it the model sees.")));
   }
@@ -63,6 +62,16 @@ export function turnList({ act, expand }) {
   const markLine = (mark) =>
     make("p.marker", {}, `⚑ ${plain(mark.label || "mark")} `,
       make("button.plain", { onclick: () => act("rewind", mark.label || undefined), hint: "Go on from here; what came later leaves the view, and undo brings it back" }, "rewind to here"));
+
+  /** What somebody's compacting came to; one that changed nothing is not told of. */
+  function compactions({ frames, summaries }) {
+    const made = frames.filter((frame) => frame.rule === "compact");
+    if (!made.length) return [];
+    const left = new Set(made.flatMap((frame) => frame.evicted)).size;
+    const summary = summaries.find((one) => one.inForce && one.by === "model");
+    return [make("p.marker", {}, `${many(made.length, "compaction")}: ${left ? many(left, "turn") : "no turn"} left the window`,
+      summary ? `; the summary was written by ${plain(summary.model || "a model")}` : null)];
+  }
 
   function card(turn, why, results) {
     const state = why?.state ?? turn.state ?? "live";
