@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.test_page import opened, thread_with
+from tests.page.test_page import WORDS, opened, thread_with
 from tests.server.serving import Running
 
 
@@ -45,3 +45,25 @@ def test_only_a_compaction_that_changed_something_stays_told(page: Page, server:
     thread = thread_with(server, 0)
     page.goto(f"{server.url}/#/{thread}")
     expect(page.locator("#turns .empty")).to_contain_text("Say something below")
+
+
+def test_nothing_sticks_out_of_the_narrowest_screen(page: Page, server: Running) -> None:
+    thread = thread_with(server, 0)
+    for number in range(9):
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "read_many_files", "arguments": '{"x": 1}'},
+        }
+        said = [
+            {"role": "user", "content": "Read them"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": WORDS * 40},
+            {"role": "assistant", "content": "Done"},
+        ]
+        server.post(f"/v1/threads/{thread}/messages", {"messages": said, "wire": "openai-chat"})
+    page.set_viewport_size({"width": 320, "height": 700})
+    opened(page, server, thread)
+    expect(page.locator("details.tool .chip").first).to_have_text("shortened")
+    for place in ("html", "#main", "#turns", ".strip"):
+        assert page.locator(place).evaluate("e => e.scrollWidth - e.clientWidth") <= 0, place
