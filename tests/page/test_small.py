@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -67,3 +68,16 @@ def test_nothing_sticks_out_of_the_narrowest_screen(page: Page, server: Running)
     expect(page.locator("details.tool .chip").first).to_have_text("shortened")
     for place in ("html", "#main", "#turns", ".strip"):
         assert page.locator(place).evaluate("e => e.scrollWidth - e.clientWidth") <= 0, place
+
+
+def test_a_window_that_nobody_knows_is_a_note_and_no_error(page: Page, server: Running) -> None:
+    thread = thread_with(server, 1)
+    opened(page, server, thread)
+    entry = page.locator(f".threads a[href='#/{thread}']")
+    expect(entry.locator(".num")).to_have_text(re.compile(r"^~\d+ %$"))
+    expect(entry.locator(".flag")).to_have_count(0)
+    entry.locator(".num").hover()
+    expect(page.locator("#hint")).to_have_text("Nobody knows the window of echo: 128k tokens stand in")
+    server.ask("PATCH", f"/v1/threads/{thread}", {"window": 9_000})
+    page.reload()
+    expect(entry.locator(".num")).to_have_text(re.compile(r"^\d+ %$"))

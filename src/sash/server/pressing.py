@@ -26,6 +26,7 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     boundary: int
     pressure: Pressure
+    window_known: bool
     health: tuple[str, ...]
 
 
@@ -62,9 +63,6 @@ def glance_at(thread: Thread) -> Glance:
     """What a list shows of a thread."""
     context, setup = thread.context(), thread.setup
     fold = thread.window.fold
-    health = [] if fold.frame.fits else ["what may not leave is over the budget"]
-    if not context.window_known:
-        health.append("nobody knows the model's window: a default stands in")
     return Glance(
         title=first_words(thread),
         model=setup.model,
@@ -72,5 +70,6 @@ def glance_at(thread: Thread) -> Glance:
         turns=fold.placing.taken,
         boundary=context.boundary,
         pressure=context.pressure,
-        health=tuple(health),
+        window_known=context.window_known,
+        health=() if fold.frame.fits else ("what may not leave is over the budget",),
     )

@@ -69,6 +69,8 @@ class ListedThread(Shape, frozen=True, kw_only=True):
     boundary: int
     """Number of the first live turn."""
     pressure: Pressure
+    window_known: bool
+    """False where nobody knows the model's window, and a default stands in."""
     health: list[str]
     """What somebody should look at; empty when all is well."""
 

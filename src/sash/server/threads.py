@@ -206,6 +206,7 @@ def listed_of(backend: Backend, row: ThreadRow, troubles: Mapping[int, str]) -> 
         turns=glance.turns,
         boundary=glance.boundary,
         pressure=glance.pressure,
+        window_known=glance.window_known,
         health=[*glance.health, *([] if trouble is None else [f"its summary fails: {trouble}"])],
     )
 

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { attempt } from "./app.js";
 import { fill, make, plain } from "./dom.js";
-import { age, percent } from "./words.js";
+import { age, percent, tokens } from "./words.js";
 
 export function threadList(side, { theme, begin }) {
   const items = make("ul.threads", { "aria-label": "Threads" });
@@ -55,7 +55,8 @@ export function threadList(side, { theme, begin }) {
         make("span.under", {},
           make(`span.meter${kind}`, { role: "img", "aria-label": `window ${percent(pressure.share)} full` },
             make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),
-          make("span.num", {}, percent(pressure.share)),
+          make("span.num", { hint: thread.windowKnown ? null : `Nobody knows the window of ${plain(thread.model || "this model")}: ${tokens(pressure.window)} tokens stand in` },
+            `${thread.windowKnown ? "" : "~"}${percent(pressure.share)}`),
           make("span", { hint: `made here at ${new Date(thread.createdAt).toLocaleString()}` }, age(thread.createdAt)),
           troubles.length ? make("span.flag", { hint: troubles.join("\n"), role: "img", "aria-label": troubles.join("; ") }, "!") : null)));
   }
