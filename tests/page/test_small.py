@@ -81,3 +81,22 @@ def test_a_window_that_nobody_knows_is_a_note_and_no_error(page: Page, server: R
     server.ask("PATCH", f"/v1/threads/{thread}", {"window": 9_000})
     page.reload()
     expect(entry.locator(".num")).to_have_text(re.compile(r"^\d+ %$"))
+
+
+def test_what_if_uses_only_what_was_changed(page: Page, server: Running) -> None:
+    thread = thread_with(server, 4)
+    opened(page, server, thread)
+    page.keyboard.press("4")
+    use = page.get_by_role("button", name="Use these")
+    expect(use).to_be_disabled()
+    mark = page.get_by_role("slider").last
+    before = mark.input_value()
+    mark.fill("90")
+    expect(use).to_be_enabled()
+    mark.fill(before)
+    expect(use).to_be_disabled()
+    mark.fill("90")
+    with page.expect_request(lambda asked: asked.method == "PATCH") as change:
+        use.click()
+    assert change.value.post_data_json == {"keepShare": 0.9}
+    expect(use).to_be_disabled()

@@ -8,6 +8,8 @@ import { many, percent, tokens, value } from "./words.js";
 export function whatIfPane(pane, known) {
   const now = known.context;
   const chosen = { historyTokens: now.historyTokens ?? known.explained.high, keepShare: now.keepShare ?? 0.6, model: known.thread.model ?? "" };
+  const start = { ...chosen };
+  const changed = () => Object.fromEntries(Object.entries(chosen).filter(([name, one]) => one !== start[name] && one !== ""));
   const least = Math.max(50, Math.min(500, chosen.historyTokens / 4));
   const most = Math.max(now.window, chosen.historyTokens);
   const outcome = make("div");
@@ -22,10 +24,12 @@ export function whatIfPane(pane, known) {
     const input = make("input", { type: "range", ...given.range, value: given.at(), oninput: () => { given.set(Number(input.value)); fill(told, say()); ask(); } });
     return make("label.slider", {}, make("span", {}, label), told, input);
   };
+  const use = make("button", { onclick: () => adopt(known, changed()), hint: "Configure the thread so; it slides now if it has to" }, "Use these");
   const model = make("input", { type: "text", value: chosen.model, placeholder: "model", oninput: () => { chosen.model = model.value.trim(); ask(); } });
 
   async function ask() {
     const mine = ++asked;
+    use.disabled = !Object.keys(changed()).length;
     await new Promise((done) => setTimeout(done, 120));
     if (mine !== asked) return;
     const answer = await attempt(() => api.whatIf(known.id, { ...chosen, model: chosen.model !== (known.thread.model ?? "") ? chosen.model : undefined }));
@@ -62,13 +66,13 @@ export function whatIfPane(pane, known) {
     slider("Low mark", { range: { min: 20, max: 100 }, at: () => chosen.keepShare * 100, set: (share) => (chosen.keepShare = share / 100) }, () => percent(chosen.keepShare)),
     make("label.slider", {}, make("span", {}, "Model"), make("span"), model),
     outcome,
-    make("div.row", {}, make("button", { onclick: () => adopt(known, chosen), hint: "Configure the thread so; it slides now if it has to" }, "Use these")));
+    make("div.row", {}, use));
   ask();
 }
 
-async function adopt(known, { historyTokens, keepShare, model }) {
+async function adopt(known, changed) {
   await attempt(async () => {
-    await api.change(known.id, { historyTokens, keepShare, ...(model && model !== known.thread.model ? { model } : {}) });
+    await api.change(known.id, changed);
     await known.refresh();
   });
 }
