@@ -14,6 +14,7 @@ from sash.providers import TextDelta, Usage
 from sash.providers.events import Event
 from sash.server.fault import fault_of
 from sash.server.setup import ServerSetup
+from sash.store import RunRow
 from tests.server.serving import Running, running
 from tests.server.speaking import Scripted, events_of, finished, last_of, said, slowly, text_of, using
 
@@ -110,6 +111,26 @@ def test_somebody_who_comes_late_follows_the_rest(server: Running) -> None:
         events = events_of(seen)
     assert text_of(events) == "first second"
     assert last_of(events)["status"] == "completed"
+
+
+def test_a_turn_is_found_before_its_first_event_is_stored() -> None:
+    from sash.store.memory import MemoryStore
+
+    class Slow(MemoryStore):
+        """A disk that takes its time for events."""
+
+        going_on = threading.Event()
+
+        def write_run(self, *given: Any, **named: Any) -> RunRow:
+            assert self.going_on.wait(20)
+            return super().write_run(*given, **named)
+
+    store = Slow()
+    with running(ECHO, store=store) as server:
+        turn = server.post(f"/v1/threads/{thread(server)}/turns", {"input": "a", "background": True}, status=202)
+        found = server.get(f"/v1/turns/{turn['turnId']}")
+        store.going_on.set()
+    assert (found["requestText"], found["status"]) == ("a", "running")
 
 
 def test_a_busy_thread_is_a_conflict_that_is_not_to_be_retried(server: Running) -> None:

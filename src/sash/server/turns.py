@@ -112,7 +112,11 @@ async def _shape(backend: Backend, run: RunRow) -> TurnShape:
 
 
 async def _run(asked: Asked[Any, Any]) -> RunRow:
-    return await asked.backend.call(lambda: asked.backend.store.run(asked.tenant, asked.path["turn"]))
+    backend = asked.backend
+    run = await backend.call(lambda: backend.store.run(asked.tenant, asked.path["turn"]))
+    local = backend.runner.local(run.id)
+    # Which turn of the thread it is gets stored with its first event only.
+    return run if local is None else msgspec.structs.replace(run, turn=local.row.turn)
 
 
 async def get_turn(asked: Asked[None, None]) -> TurnShape:
