@@ -20,8 +20,13 @@ from sash.store import Store
 class Running:
     """A server that answers, and a client that calls it."""
 
-    def __init__(self, url: str, backend: Backend, client: httpx2.Client) -> None:
+    def __init__(self, url: str, backend: Backend, client: httpx2.Client, server: uvicorn.Server) -> None:
         self.url, self.backend, self.client = url, backend, client
+        self._server = server
+
+    def stop(self) -> None:
+        """Tell it to stop, as SIGTERM does; it goes when it is done."""
+        self._server.should_exit = True
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> httpx2.Response:
         """Call it with JSON."""
@@ -58,7 +63,7 @@ def running(setup: ServerSetup | None = None, *, store: Store | None = None) -> 
         assert ready.wait(20), "the server did not start"
         url = address_of(setup, listening)
         with httpx2.Client(base_url=url, timeout=30) as client:
-            yield Running(url, backend, client)
+            yield Running(url, backend, client, server)
     finally:
         server.should_exit = True
         thread.join(20)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,6 +61,8 @@ class Runner:
         self._name = own_name()
         self._turns: dict[str, RunningTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._beginning = 0
+        """Turns that are let in and do not run yet."""
         self.recovery = Recovery(backend, self._name, self._runs)
 
     def _runs(self, run: str) -> bool:
@@ -75,7 +78,10 @@ class Runner:
         With a key that was used before it is the turn that was begun then, wherever it runs
         or ended.
         """
-        self._check_room(row.tenant)
+        with self._let_in(row.tenant):
+            return await self._begun(thread, row, asked)
+
+    async def _begun(self, thread: Thread, row: ThreadRow, asked: Start) -> RunningTurn | RunRow:
         key = None if not asked.key else Key(asked.key, _digest(asked))
         new = NewRun(id=f"turn_{secrets.token_hex(12)}", owner=self._name, key=key)
         run = await self.claimed(row, new, min(asked.wait_seconds, MOST_WAIT_SECONDS))
@@ -87,6 +93,16 @@ class Runner:
             await self._give_up(run, error)
             raise
         return self._set_off(msgspec.structs.replace(run, turn=taken.turn), thread, asked, taken)
+
+    @contextmanager
+    def _let_in(self, tenant: str) -> Iterator[None]:
+        """While a turn is begun, so that a drain waits for it too."""
+        self._check_room(tenant)
+        self._beginning += 1
+        try:
+            yield
+        finally:
+            self._beginning -= 1
 
     def _check_room(self, tenant: str) -> None:
         setup = self._backend.setup
@@ -170,7 +186,10 @@ class Runner:
 
     async def resume(self, run: RunRow, thread: Thread, asked: Start) -> RunningTurn:
         """Go on with a turn that waits for results, which are what is said."""
-        self._check_room(run.tenant)
+        with self._let_in(run.tenant):
+            return await self._resumed(run, thread, asked)
+
+    async def _resumed(self, run: RunRow, thread: Thread, asked: Start) -> RunningTurn:
         store = self._backend.store
         again = await self._alone(
             run.tenant, lambda: store.resume_run(run.tenant, run.id, self._name, lease_seconds=LEASE_SECONDS)
@@ -251,8 +270,13 @@ class Runner:
     # Ending.
 
     async def drain(self, seconds: float) -> None:
-        """Let what runs end by itself for a while; then end it."""
-        await self._all_done(seconds)
+        """Let what runs, or is about to, end by itself for a while; then end it."""
+        until = time.monotonic() + seconds
+        while (self._tasks or self._beginning) and (left := until - time.monotonic()) > 0:
+            if self._beginning:
+                await asyncio.sleep(min(LOOK_SECONDS, left))
+            else:
+                await self._all_done(left)
         await self.end_all("interrupted")
 
     async def end_all(self, ending: Ending) -> None:

@@ -17,6 +17,8 @@ from sash.server.logs import log_to_stderr, say
 from sash.server.setup import ServerSetup, refuse_open_door
 from sash.server.workers import Workers
 
+HEARD_SECONDS = 0.1
+"""Before the doors close: for callers who came before, and were not heard while the process was busy."""
 LAST_SECONDS = 5.0
 """After the drain: for answers that are being written."""
 
@@ -33,8 +35,11 @@ class _Server(uvicorn.Server):
         say("draining", running=int(self._backend.metrics.running.value()))
         self._backend.draining = True
         drain = asyncio.create_task(self._backend.drain())
+        # uvicorn waits for these beside its connections, and a turn in the background is on none.
+        self.server_state.tasks.add(drain)
+        drain.add_done_callback(self.server_state.tasks.discard)
+        await asyncio.sleep(HEARD_SECONDS)
         await super().shutdown(sockets)
-        drain.cancel()
 
 
 def serve(setup: ServerSetup, *, started: Callable[[str], None] | None = None) -> None:

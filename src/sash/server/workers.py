@@ -50,6 +50,8 @@ class Workers:
 
     def _end(self) -> None:
         self._ending = True
+        # While it is open here callers would wait at it for workers that take nothing any more.
+        self._listening.close()
         for worker in self._running:
             if worker.is_alive():
                 worker.terminate()
