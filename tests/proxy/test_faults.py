@@ -135,6 +135,42 @@ def test_a_stream_that_breaks_off_ends_with_an_error_that_its_client_understands
     assert len(upstream.requests) == 1
 
 
+def closing(*parts: bytes) -> Script:
+    """A stream of which only the closed connection tells the end."""
+
+    def answer(_: Received, talk: Talk) -> None:
+        talk.head(200, {"content-type": "text/event-stream", "connection": "close"})
+        for part in parts:
+            talk.send(part)
+        talk.connection.shutdown(socket.SHUT_RDWR)
+
+    return answer
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("cut", [9, -5])
+def test_a_stream_that_just_ends_inside_a_frame_ends_with_an_error(
+    proxy: Served, upstream: ScriptedUpstream, wire: str, cut: int
+) -> None:
+    frames = events(wire, "one two three")
+    upstream.then(closing(*frames[:4], frames[4][:cut]))
+    response = ask(proxy, wire, stream=True)
+    assert response.status_code == 200
+    whole, _, last = response.content.removesuffix(b"\n\n").rpartition(b"\n\n")
+    assert whole + b"\n\n" == b"".join(frames[:4])
+    assert "broke off" in json.loads(last.rpartition(b"data: ")[2])["error"]["message"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_stream_that_just_ends_behind_a_whole_frame_passes_as_it_is(
+    proxy: Served, upstream: ScriptedUpstream, wire: str, missing: int
+) -> None:
+    told = b"".join(events(wire, "one two three"))
+    upstream.then(closing(told[: len(told) - missing]))
+    assert ask(proxy, wire, stream=True).content == told[: len(told) - missing]
+
+
 def test_the_sdk_raises_when_a_stream_broke_off(proxy: Served, upstream: ScriptedUpstream) -> None:
     frames = events("openai-chat", "one two three")
 

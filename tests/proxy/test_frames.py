@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis.strategies import binary, integers, lists, sampled_from
 
@@ -73,6 +74,39 @@ def test_inside_a_frame_is_not_between_frames() -> None:
         frames.feed(part)
         told.append(frames.between)
     assert told == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("last", "cut_off"),
+    [
+        (b"", False),
+        (b"\n", False),
+        (b": keep-al", False),
+        (b"data: [DONE]", False),
+        (b'data: {"id": 1}', False),
+        (b'event: a\r\ndata: {"id": 1}\r\n', False),
+        (b'data: {"id":\ndata: 1}', False),
+        (b'data: {"text": "\\ud83d"}', False),
+        (b"data: [DO", True),
+        (b'data: {"id": 1', True),
+        (b"event: message_stop\n", True),
+        (b"da", True),
+    ],
+)
+def test_a_last_frame_that_lacks_but_its_empty_line_is_whole(last: bytes, cut_off: bool) -> None:
+    frames = Frames()
+    frames.feed(b'data: {"id": 0}\n\n' + last)
+    assert frames.cut_off == cut_off
+
+
+def test_of_a_frame_that_went_on_in_pieces_the_end_of_its_line_is_looked_at() -> None:
+    told = []
+    for end in (b'x"}', b'x"}\n', b'x"}\n\n'):
+        frames = Frames(longest=100)
+        frames.feed(b'data: {"text": "' + b"x" * 500)
+        frames.feed(end)
+        told.append(frames.cut_off)
+    assert told == [True, False, False]
 
 
 def test_the_payload_of_a_frame_is_what_a_client_reads() -> None:

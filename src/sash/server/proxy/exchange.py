@@ -237,7 +237,9 @@ class Run:
         withheld = Withheld(self._wire)
         if streamed:
             frames = Frames(len(body) + 1)
-            whole_frames = [*(frame for frame, _ in frames.feed(body)), frames.rest()]
+            whole_frames = [frame for frame, _ in frames.feed(body)]
+            _refuse_cut_off(frames, answer)
+            whole_frames.append(frames.rest())
             for frame in whole_frames:
                 reader.see_frame(frame)
             body = b"".join(map(withheld.frame, whole_frames))
@@ -298,6 +300,7 @@ class Run:
                 await outlet.write(b"".join(held))
                 held.clear()
             begun = perf_counter()
+        _refuse_cut_off(frames, answer)
         last = frames.rest()
         rest = b"".join(held) + (last if withheld is None else withheld.frame(last))
         if not outlet.started:
@@ -355,3 +358,10 @@ class Run:
     def _overhead(self) -> float:
         """Seconds that we took ourselves: all but the waiting for the provider."""
         return max(0.0, perf_counter() - self._asked.at - self._waited)
+
+
+def _refuse_cut_off(frames: Frames, answer: Answer) -> None:
+    """A connection that is closed where nobody said how long the answer is looks like its end."""
+    if frames.cut_off:
+        told = f"{answer.upstream.origin} broke off its answer in the middle of an event"
+        raise Refusal(502, told, code="upstream_broke_off")

@@ -7,6 +7,7 @@ a client, whose parser would choke on it. A frame that grows past the limit goes
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import chain
 
@@ -51,10 +52,35 @@ class Frames:
         self._held = held
         return given
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the stream, if it ends here, ends inside a frame: one that lacks but its empty line is whole."""
+        if self._inside:
+            # The most of it has gone on, so that only its line can be judged.
+            return not self._held.endswith((b"\n", b"\r"))
+        return not _is_whole(self._held)
+
     def rest(self) -> bytes:
         """What is left when the stream has ended: a last frame that lacks its empty line, or nothing."""
         left, self._held = self._held, b""
         return left
+
+
+_DONE = b"[DONE]"
+
+
+def _is_whole(frame: bytes) -> bool:
+    """Whether a frame without its end says all that it was to say; every wire's data is JSON, but for the last word."""
+    data = payload(frame)[1]
+    if not data:
+        return all(line.startswith(b":") for line in frame.splitlines() if line)
+    if data.strip() == _DONE:
+        return True
+    try:
+        json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def payload(frame: bytes) -> tuple[str, bytes]:
