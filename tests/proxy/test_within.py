@@ -126,6 +126,28 @@ def test_responses_and_messages_are_answered_by_an_echo(echo: Served) -> None:
         client.embeddings.create(model="e", input="words")
 
 
+def test_an_echo_says_no_more_than_it_is_asked_for(echo: Served) -> None:
+    client = openai.OpenAI(base_url=f"{echo.url}/v1", api_key="none", max_retries=0)
+    asked: Any = [{"role": "user", "content": "one two three four"}]
+    limits: Any = ({"max_tokens": 3}, {"max_completion_tokens": 3}, {"max_tokens": 4})
+    told = [client.chat.completions.create(model="gpt-5", messages=asked, **limit) for limit in limits]
+    said = [(one.choices[0].message.content, one.choices[0].finish_reason) for one in told]
+    assert said == [("one two three ", "length")] * 2 + [("one two three four", "stop")]
+    chunks = list(client.chat.completions.create(model="gpt-5", messages=asked, max_tokens=3, stream=True))
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "length"
+    whole = client.responses.create(model="gpt-5", input=asked, max_output_tokens=3)
+    assert (whole.output_text, whole.status) == ("one two three ", "incomplete")
+    assert whole.incomplete_details is not None
+    assert whole.incomplete_details.reason == "max_output_tokens"
+    streamed = list(client.responses.create(model="gpt-5", input=asked, max_output_tokens=3, stream=True))
+    assert streamed[-1].type == "response.incomplete"
+    claude = anthropic.Anthropic(base_url=echo.url, api_key="none", max_retries=0)
+    message = claude.messages.create(model="claude-opus-5", messages=asked, max_tokens=3)
+    assert (message.content[0].text, message.stop_reason) == ("one two three ", "max_tokens")  # type: ignore[union-attr]  # it says text
+    with claude.messages.stream(model="claude-opus-5", messages=asked, max_tokens=3) as events:
+        assert events.get_final_message().stop_reason == "max_tokens"
+
+
 def test_what_an_echo_cannot_read_is_refused_as_a_provider_would(echo: Served) -> None:
     client = openai.OpenAI(base_url=f"{echo.url}/v1", api_key="none", max_retries=0)
     asked: Any = {"model": "gpt-5", "messages": 5}

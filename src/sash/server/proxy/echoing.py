@@ -17,7 +17,7 @@ from sash.counting import count_tokens
 from sash.errors import SashError
 from sash.providers import ToolCalled
 from sash.providers.echo import mark_of, said_back
-from sash.server.proxy.plan import counted_as
+from sash.server.proxy.plan import counted_as, sketch_of
 from sash.wire import Conversation, read
 
 MODEL = "echo"
@@ -35,6 +35,8 @@ class Echoed(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     words: list[str]
+    cut: bool
+    """Whether there would have been more to say than was asked for."""
     called: ToolCalled | None
     read: int
     """Tokens, as we count them ourselves: nothing is to be learned from it."""
@@ -85,17 +87,18 @@ class EchoTransport(httpx2.AsyncBaseTransport):
 
 def _said(body: bytes, wire: str) -> Echoed:
     asked: Conversation = read(body, wire)
-    fields = msgspec.json.decode(body)
+    sketch = sketch_of(body)
     words, called = said_back(asked)
-    model = fields.get("model")
-    named = model if isinstance(model, str) and model else MODEL
+    most = sketch.answer or len(words)
+    named = sketch.name or MODEL
     return Echoed(
         model=named,
-        words=words,
+        words=words[:most],
+        cut=len(words) > most,
         called=called,
         read=count_tokens(body, model=named, wire=wire).value,
         mark=mark_of(asked),
-        streams=fields.get("stream") is True,
+        streams=sketch.streams,
     )
 
 
@@ -132,7 +135,7 @@ def _chat_call(called: ToolCalled) -> dict[str, Any]:
 
 
 def _chat_stop(said: Echoed) -> str:
-    return "tool_calls" if said.called else "stop"
+    return "tool_calls" if said.called else "length" if said.cut else "stop"
 
 
 def _chat_usage(said: Echoed) -> dict[str, int]:
@@ -160,13 +163,13 @@ def _chat_events(said: Echoed) -> Iterator[bytes]:
 # OpenAI's Responses.
 
 
-def _response(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
-    done = status == "completed"
+def _response(said: Echoed, *, done: bool = True) -> dict[str, Any]:
     return {
         "id": f"resp_echo_{said.mark}",
         "object": "response",
         "created_at": 0,
-        "status": status,
+        "status": _response_status(said) if done else "in_progress",
+        "incomplete_details": {"reason": "max_output_tokens"} if done and said.cut else None,
         "model": said.model,
         "output": [_item(said)] if done else [],
         "parallel_tool_calls": False,
@@ -185,11 +188,16 @@ def _response(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
     }
 
 
-def _item(said: Echoed, *, status: str = "completed") -> dict[str, Any]:
+def _response_status(said: Echoed) -> str:
+    return "incomplete" if said.cut else "completed"
+
+
+def _item(said: Echoed, *, done: bool = True) -> dict[str, Any]:
+    status = _response_status(said) if done else "in_progress"
     if said.called:
         call = {"call_id": said.called.id, "name": said.called.name, "arguments": said.called.arguments}
         return {"type": "function_call", "id": f"fc_echo_{said.mark}", "status": status, **call}
-    content = [_part(said.text)] if status == "completed" else []
+    content = [_part(said.text)] if done else []
     return {
         "type": "message", "id": f"msg_echo_{said.mark}", "role": "assistant", "status": status, "content": content,
     }  # fmt: skip
@@ -204,8 +212,8 @@ def _response_events(said: Echoed) -> Iterator[bytes]:
     place = {"item_id": item["id"], "output_index": 0}
     inner = {**place, "content_index": 0}
     told: list[dict[str, Any]] = [
-        {"type": "response.created", "response": _response(said, status="in_progress")},
-        {"type": "response.output_item.added", "output_index": 0, "item": _item(said, status="in_progress")},
+        {"type": "response.created", "response": _response(said, done=False)},
+        {"type": "response.output_item.added", "output_index": 0, "item": _item(said, done=False)},
     ]
     if said.called:
         arguments = said.called.arguments
@@ -219,7 +227,7 @@ def _response_events(said: Echoed) -> Iterator[bytes]:
         told.append({"type": "response.output_text.done", **inner, "text": said.text, "logprobs": []})
         told.append({"type": "response.content_part.done", **inner, "part": _part(said.text)})
     told.append({"type": "response.output_item.done", "output_index": 0, "item": item})
-    told.append({"type": "response.completed", "response": _response(said)})
+    told.append({"type": f"response.{_response_status(said)}", "response": _response(said)})
     for number, fields in enumerate(told):
         yield _event({**fields, "sequence_number": number})
 
@@ -231,7 +239,7 @@ def _message(said: Echoed) -> dict[str, Any]:
     return {
         **_message_head(said),
         "content": [_block(said)],
-        "stop_reason": "tool_use" if said.called else "end_turn",
+        "stop_reason": _message_stop(said),
         "usage": {"input_tokens": said.read, "output_tokens": said.written},
     }
 
@@ -241,6 +249,10 @@ def _message_head(said: Echoed) -> dict[str, Any]:
         "id": f"msg_echo_{said.mark}", "type": "message", "role": "assistant", "model": said.model,
         "stop_sequence": None,
     }  # fmt: skip
+
+
+def _message_stop(said: Echoed) -> str:
+    return "tool_use" if said.called else "max_tokens" if said.cut else "end_turn"
 
 
 def _block(said: Echoed) -> dict[str, Any]:
@@ -262,7 +274,7 @@ def _message_events(said: Echoed) -> Iterator[bytes]:
     for delta in deltas:
         yield _event({"type": "content_block_delta", "index": 0, "delta": delta})
     yield _event({"type": "content_block_stop", "index": 0})
-    stopped = {"stop_reason": "tool_use" if said.called else "end_turn", "stop_sequence": None}
+    stopped = {"stop_reason": _message_stop(said), "stop_sequence": None}
     yield _event({"type": "message_delta", "delta": stopped, "usage": {"output_tokens": said.written}})
     yield _event({"type": "message_stop"})
 
