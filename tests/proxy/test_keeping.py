@@ -6,15 +6,18 @@ import json
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from sash.server.setup import ServerSetup
 from sash.store import Store, open_store
 from sash.thread import open_thread
 from tests.proxy.running import Served, served, setup_for
 from tests.proxy.test_faults import ROUTES, WIRES
 from tests.proxy.test_window import talk_of
 from tests.proxy.upstream import ScriptedUpstream
+from tests.server.serving import running
 
 KEY = "Bearer sk-one"
 
@@ -55,6 +58,20 @@ def test_a_conversation_that_names_itself_is_a_thread(upstream: ScriptedUpstream
     kept_thread = open_thread(name, store=store)
     assert kept_thread.setup.model == "m"
     assert kept_thread.verify().ok
+
+
+@pytest.mark.parametrize("named", ["issue-42", "session:42", "x" * 120])
+def test_what_an_answer_says_of_its_thread_is_an_id_of_the_api(upstream: ScriptedUpstream, named: str) -> None:
+    store = open_store("memory:")
+    said = talk_of("openai-chat", 2)
+    with served(setup_for(upstream, keep=True), store=store) as proxy:
+        told = [ask(proxy, "openai-chat", part, x_sash_thread=named) for part in (said, said[:1] * 3, said[1:])]
+    assert told == [told[0], f"{told[0]}~2", f".{told[0]}~3"]
+    with running(ServerSetup(port=0, provider="echo", drain_seconds=1.0), store=store) as server:
+        for place in told:
+            assert server.get(f"/v1/threads/{place}")["threadId"] == place
+            assert server.get(f"/v1/threads/{quote(place, safe='')}/history")["turns"]
+        assert {one["threadId"] for one in server.get("/v1/threads")["threads"]} == set(told[:2])
 
 
 def test_a_conversation_is_counted_for_the_model_that_it_asks(upstream: ScriptedUpstream) -> None:

@@ -13,8 +13,8 @@ from sash.store import Store, ThreadRow
 from sash.thread import Thread, thread_of
 from sash.thread.worker import Worker
 
-PLAIN = re.compile(r"[A-Za-z0-9._-]{1,128}")
-"""An id that stands in an address as it is."""
+PLAIN = re.compile(r"[A-Za-z0-9._-][A-Za-z0-9._:@~-]{0,159}")
+"""An id that stands in an address as it is; those that the proxy tells of, such as `issue-42@e6018d98~2`, too."""
 MOST = 512
 KEY_SECONDS = 30 * 86_400.0
 """How long the idempotency key of a thread is known."""
