@@ -63,6 +63,11 @@ def test_a_policy_that_shortens_nothing_is_told_from_what_the_user_said() -> Non
     assert "keeps the current turn; set `step_digest_tokens`, which lets it shorten, or raise" in str(alone)
 
 
+def test_what_providers_add_to_messages_is_not_told_as_if_it_were_a_message() -> None:
+    error = refused(Script().user(words(5_000)).said, model="gpt-5", policy=Policy(window=4_000))
+    assert ", what stands around messages 7;" in str(error)
+
+
 def test_what_the_user_said_is_to_be_shortened_and_a_model_can_read_more() -> None:
     error = refused(Script().user(words(300_000)).said, model="gpt-5", policy=Policy(counter="chars4"))
     assert "of the 272,000 tokens that the model reads: the user's own words" in str(error)

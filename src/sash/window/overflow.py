@@ -8,7 +8,7 @@ from sash.core.fold import Fold
 from sash.core.remedy import larger_window
 from sash.core.tokens import TokenCount
 from sash.errors import WindowOverflow
-from sash.window.parts import parts_of
+from sash.window.parts import AROUND, parts_of
 from sash.window.prepared import Prepared
 
 NAMED = 3
@@ -21,6 +21,7 @@ _NAMES = {
     "results": "tool results",
     "calls": "tool calls",
     "told as text": "steps told as text",
+    AROUND: "what stands around messages",
 }
 
 
