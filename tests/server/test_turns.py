@@ -80,6 +80,8 @@ def test_events_are_replayed_from_any_place_and_stand_in_history(server: Running
         assert events_of(answer.text.splitlines()) == events[after:]
     resumed = server.ask("GET", f"/v1/turns/{turn}/events", headers={"last-event-id": "2"})
     assert events_of(resumed.text.splitlines()) == events[2:]
+    for odd in ("garbage", "-1", "9" * 20):
+        assert server.ask("GET", f"/v1/turns/{turn}/events", headers={"last-event-id": odd}).status_code == 400
     [told] = server.get(f"/v1/threads/{place}/history?includeEvents=true")["turns"]
     assert [(event["seq"], event["type"]) for event in told["events"]] == [(event.id, event.name) for event in events]
     assert all(event["eventId"] and event["createdAt"] for event in told["events"])

@@ -127,7 +127,9 @@ async def get_turn(asked: Asked[None, None]) -> TurnShape:
 async def turn_events(asked: Asked[None, EventsQuery]) -> Response:
     """What was told of a turn after an event, and then what is being told, until it ends."""
     last = asked.request.headers.get("last-event-id", "")
-    after = max(asked.query.after, int(last) if last.isdigit() and len(last) < 16 else 0)
+    if last and not (last.isascii() and last.isdigit() and len(last) < 16):
+        raise Fault("INVALID_ARGUMENT", "`Last-Event-ID` is the `id` of an event, which is a number")
+    after = max(asked.query.after, int(last or 0))
     return _stream(asked.backend, await _run(asked), after)
 
 
