@@ -81,6 +81,17 @@ def test_bytes_that_are_no_utf8_and_half_surrogates_are_read_as_replacement_char
     assert damage(content) == [(2, "not UTF-8 at byte 80"), (3, "half of a surrogate pair, read as U+FFFD")]
 
 
+@pytest.mark.parametrize(
+    ("cut", "why"), [(rb"\ud83d", "half of a surrogate pair, read as U+FFFD"), (b"\xff", "not UTF-8 at byte 29")]
+)
+def test_half_a_letter_in_the_first_line_loses_that_letter_and_not_the_file(cut: bytes, why: str) -> None:
+    messages = b'{"role":"user","content":"cut%b"}\n{"role":"assistant","content":"ok"}\n' % cut
+    assert texts(messages) == ["cut\ufffd", "ok"]
+    assert damage(messages) == [(1, why)]
+    runs = b'{"conversations":[{"from":"human","value":"cut%b"}]}\n{"conversations":[]}\n' % cut
+    assert texts(runs) == ["cut\ufffd"]
+
+
 def test_a_record_nested_too_deeply_is_listed() -> None:
     deep = b'{"type":"message","id":"2","parentId":"1","message":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     content = b"\n".join((HEADER, ONE, deep, entry("3", "1", "three")))

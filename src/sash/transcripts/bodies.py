@@ -17,7 +17,7 @@ from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
 from sash.transcripts.document import Document, document, items, taken
 from sash.transcripts.entry import Entry, Part, Usage
-from sash.transcripts.lines import lines, records
+from sash.transcripts.lines import lines, readable, records
 from sash.transcripts.moment import moment
 from sash.transcripts.source import Source
 from sash.wire import json_text, read_tools, wire_named
@@ -252,7 +252,7 @@ def is_lines(source: Source) -> bool:
     """Whether a file holds several JSON values, one a line."""
     for seen, (_, text) in enumerate(lines(source, About())):
         try:
-            _one.decode(text)
+            _one.decode(readable(text))
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return seen > 0
         if seen:

@@ -93,6 +93,14 @@ def _sound(text: bytes) -> bool:
     return True
 
 
+def readable(text: bytes) -> bytes:
+    """A line as it can be read: U+FFFD for what is no text in it, and no mark or NUL bytes around it."""
+    text = text.removeprefix(_BOM).strip(_WHITE + b"\0")
+    if not text.isascii():
+        text = text.decode("utf-8", "replace").encode()
+    return mend_surrogates(text)
+
+
 def _saved(number: int, text: bytes, about: About, decoder: msgspec.json.Decoder[T]) -> Iterator[Record[T]]:
     """What can be saved of a line that does not read as it stands."""
     if b"\0" in text:

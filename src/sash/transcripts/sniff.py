@@ -12,9 +12,8 @@ import msgspec
 from sash.errors import UnreadableTranscript
 from sash.transcripts.about import About
 from sash.transcripts.document import LARGEST, document
-from sash.transcripts.lines import lines
+from sash.transcripts.lines import lines, readable
 from sash.transcripts.source import HEAD, Source
-from sash.wire.json_text import mend_surrogates
 
 _whole = json.JSONDecoder(parse_int=str, parse_float=str)
 SQLITE = b"SQLite format 3\0"
@@ -158,7 +157,7 @@ def _of_document(source: Source) -> str:
 def _decoded(text: bytes) -> Any:
     try:
         # Python's own parser takes numbers of any size.
-        return _whole.decode(mend_surrogates(text).decode())
+        return _whole.decode(readable(text).decode())
     except (ValueError, RecursionError):
         return None
 
