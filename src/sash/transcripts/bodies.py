@@ -1,12 +1,12 @@
 """
-Messages as providers take them: a request's body, a list of messages, or one of either a line.
+Messages as providers take them: a request's body, a list of messages, or one of either a line; the requests of a batch.
 
 A body that was logged with its answer (OpenHands, LiteLLM) is read with it, and with the usage it reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from sash.core.message import Message
 from sash.errors import InvalidMessage
 from sash.transcripts.about import About
 from sash.transcripts.asked import Asked
+from sash.transcripts.batch import Request, request_in
 from sash.transcripts.document import Document, document, items, taken
 from sash.transcripts.entry import Entry, Part, Usage
 from sash.transcripts.lines import lines, readable, records
@@ -39,8 +40,12 @@ def read(source: Source, about: About, asked: Asked, wire: str) -> Iterator[Entr
         yield from _lines(source, about, wire, asked.part)
         return
     found = document(source, about)
-    if found.listed and found.items and _holds_more(found.items[0]):
+    if found.listed and (requests := _requests(found.items, wire, about)):
+        found = _picked(requests, asked.part, about)
+    elif found.listed and found.items and _holds_more(found.items[0]):
         found = chosen(found.items, asked.part, about)
+    elif (request := request_in(found.fields)) and asked.part in ("", request.name):
+        found = taken(request.body, about)
     elif asked.part:
         raise about.lacks(asked.part)
     if _SAYS & found.fields.keys() and not _is_body(found.fields):
@@ -71,18 +76,58 @@ def chosen(bodies: Sequence[bytes], part: str, about: About) -> Document:
     return taken(bodies[int(part or 0)], about) if bodies else Document()
 
 
-def _run(place: int, asked: str) -> Part:
-    return Part(name=str(place), current=str(place) == (asked or "0"), usual=place == 0)
+def _run(place: int, asked: str, name: str = "") -> Part:
+    name = name or str(place)
+    return Part(name=name, current=name == asked if asked else place == 0, usual=place == 0)
+
+
+def _requests(given: Sequence[bytes], wire: str, about: About) -> list[Request]:
+    """The requests of a batch that is one list; none of another list."""
+    try:
+        found = [(place, request_in(json_text.fields(item))) for place, item in enumerate(given, 1)]
+    except InvalidMessage:
+        return []
+    return [request for place, request in found if request is not None and _is_asked(request, wire, about, place)]
+
+
+def _is_asked(request: Request, wire: str, about: About, place: int) -> bool:
+    """Whether a request is in the wire that the file is read in."""
+    if request.wire != wire:
+        about.hurt(place, f"a request in another wire ({request.wire})")
+    return request.wire == wire
+
+
+def _picked(requests: Sequence[Request], part: str, about: About) -> Document:
+    names: list[str] = []
+    for request in requests:
+        names.append(_name_of(request, names))
+    about.parts = tuple(_run(place, part, name) for place, name in enumerate(names)) if len(names) > 1 else ()
+    if part and part not in names:
+        raise about.lacks(part)
+    return taken(requests[names.index(part) if part else 0].body, about)
+
+
+def _name_of(request: Request, taken_by: Collection[str]) -> str:
+    """Its own name, which a provider wants to be there once; one that is there again has its place beside it."""
+    return request.name if request.name not in taken_by else f"{request.name}#{len(taken_by)}"
 
 
 def _lines(source: Source, about: About, wire: str, part: str) -> Iterator[Entry]:
     """One message a line, or one conversation a line, of which the first is read unless another is named."""
     bodies: list[Part] = []
-    for number, fields, text in records(source, about, _raw):
-        if not _is_body(fields):
-            yield from _message(text, fields, about, wire, number)
+    names: set[str] = set()
+    for number, fields, line in records(source, about, _raw):
+        request, text = request_in(fields), line
+        if request is not None and not _is_asked(request, wire, about, number):
             continue
-        bodies.append(_run(len(bodies), part))
+        if request is None and not _is_body(fields):
+            yield from _message(line, fields, about, wire, number)
+            continue
+        name = ""
+        if request is not None:
+            name, text = _name_of(request, names), request.body
+            names.add(name)
+        bodies.append(_run(len(bodies), part, name))
         if bodies[-1].current:
             yield from entries(taken(text, about, number), about, wire)
     about.parts = tuple(bodies) if len(bodies) > 1 else ()

@@ -11,6 +11,7 @@ import msgspec
 
 from sash.errors import UnreadableTranscript
 from sash.transcripts.about import About
+from sash.transcripts.batch import wire_in
 from sash.transcripts.document import LARGEST, document
 from sash.transcripts.lines import lines, readable
 from sash.transcripts.source import HEAD, Source
@@ -124,6 +125,8 @@ def _of_record(record: dict[str, Any]) -> str:
 
 def _of_body(body: dict[str, Any]) -> str:
     """The format of a document, or of a line that is one."""
+    if asked := wire_in(body):
+        return asked
     if "sessionId" in body and isinstance(body.get("messages"), list):
         return "gemini"
     if isinstance(body.get("conversations"), list):
@@ -142,6 +145,10 @@ def _of_body(body: dict[str, Any]) -> str:
 
 
 def _of_document(source: Source) -> str:
+    line, _, rest = source.head().removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0").partition(b"\n")
+    if rest.strip() and isinstance(_decoded(line), dict):
+        # Lines of something else, in which a list may be called as one of ours is: no document that was torn.
+        return ""
     try:
         found = document(source, About())
     except UnreadableTranscript:
