@@ -576,6 +576,13 @@ def test_what_is_exported_is_imported_as_it_was(home: Path, format_as: str) -> N
         assert [turn.title for turn in told.turns] == [f"Request number {n}" for n in range(1, 21)]
 
 
+def test_a_thread_is_exported_with_the_time_it_began(home: Path) -> None:
+    assert here("export", "work", "--as", "pi", "-o", "out.jsonl", home=home).code == 0
+    header, change, first, *_ = map(json.loads, (home / "out.jsonl").read_text().splitlines())
+    assert {header["timestamp"], change["timestamp"]} == {first["timestamp"]}
+    assert first["timestamp"].startswith("2023-11-")
+
+
 def test_exporting_says_what_was_done(home: Path) -> None:
     ran = here("export", "work", "--as", "pi", "-o", "out.jsonl", "--json", home=home)
     told = msgspec.json.decode(ran.out, type=Converted)

@@ -170,6 +170,16 @@ def test_times_models_and_usage_are_read_as_they_were_written(name: str) -> None
     assert {entry.model for entry in again if entry.message.role == "assistant"} == {"claude-opus-5"}
 
 
+@pytest.mark.parametrize("name", ["pi", "claude-code"])
+def test_before_the_first_time_that_is_known_that_one_is_written_and_where_none_is_known_none(name: str) -> None:
+    heading = Heading(id=HEADING.id, cwd="/tmp", model="claude-opus-5")
+    late = [Entry(message=message, at=1_700_000_100.0 if place == 3 else None) for place, message in enumerate(agent())]
+    assert {entry.at for entry in entries_of(written(late, name, heading))} == {1_700_000_100.0}
+    never = written(agent(), name, heading)
+    assert b"timestamp" not in never
+    assert [(entry.at, entry.message.text) for entry in entries_of(never)] == [(None, m.text) for m in agent()]
+
+
 def test_what_a_tool_put_in_stays_something_that_nobody_typed() -> None:
     reminder = read([{"role": "system", "content": "be brief"}], "anthropic").messages
     for name in ("pi", "claude-code"):

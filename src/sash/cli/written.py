@@ -23,7 +23,7 @@ def heading_for(name: str, setup: Setup, transcript: Transcript | None) -> Headi
         id=str(uuid5(NAMESPACE_URL, f"sash:{origin or name}")),
         cwd=(transcript.cwd if transcript is not None else "") or str(Path.cwd()),
         model=setup.model,
-        at=(transcript.started if transcript is not None else None) or 0.0,
+        at=transcript.started if transcript is not None else None,
         system=system,
         tools=setup.tools,
     )

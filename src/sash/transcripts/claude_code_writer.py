@@ -16,7 +16,7 @@ import msgspec
 from sash.core.message import Message, ToolCall
 from sash.transcripts.carrying import carried
 from sash.transcripts.entry import Entry
-from sash.transcripts.heading import Heading, name_for, one_line
+from sash.transcripts.heading import Heading, begun, name_for, one_line
 from sash.transcripts.moment import written
 from sash.wire import Repair, json_text
 from sash.wire.anthropic import write_message
@@ -28,7 +28,7 @@ VERSION = "2.1.0"
 def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Iterator[bytes]:
     """The lines of the file."""
     parent: str | None = None
-    at = heading.at
+    at, entries = begun(entries, heading)
     for place, (message, entry) in enumerate(carried(entries, "anthropic", lost)):
         at = entry.at if entry.at is not None else at
         name = str(UUID(name_for(heading.id, place, size=16)))
@@ -42,8 +42,9 @@ def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Ite
             "gitBranch": "",
             **_said(message, entry, heading, place),
             "uuid": name,
-            "timestamp": written(at),
         }
+        if at is not None:
+            line["timestamp"] = written(at)
         if list(json_text.fields(write_message(message))) != ["role", "content"]:
             # Fields that Claude Code has no place for; it does not look at this one.
             line["sash"] = {"message": msgspec.Raw(write_message(message))}

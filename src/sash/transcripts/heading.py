@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import Protocol
 
 import msgspec
@@ -11,6 +12,9 @@ import msgspec
 from sash.core.message import Message
 from sash.transcripts.entry import Entry
 from sash.wire import Repair, Tool
+
+AHEAD = 10_000
+"""So many entries are held while the first time is looked for."""
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,11 +25,24 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str = ""
     """The folder that the session belongs to: where the tool will look for it."""
     model: str = ""
-    at: float = 0.0
-    """When the session began, for entries that have no time of their own."""
+    at: float | None = None
+    """When the session began, for entries that have no time of their own; None: the first time that one of them has."""
     system: Message | None = None
     """Written where the format has a place for it; pi and Claude Code bring their own."""
     tools: tuple[Tool, ...] = ()
+
+
+def begun(entries: Iterable[Entry], heading: Heading) -> tuple[float | None, Iterator[Entry]]:
+    """When a session began, None where nobody knows, and its entries."""
+    left = iter(entries)
+    if heading.at is not None:
+        return heading.at, left
+    ahead: list[Entry] = []
+    for entry in islice(left, AHEAD):
+        ahead.append(entry)
+        if entry.at is not None:
+            break
+    return (ahead[-1].at if ahead else None), chain(ahead, left)
 
 
 class Writer(Protocol):

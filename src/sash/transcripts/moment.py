@@ -36,7 +36,7 @@ def _in_reach(seconds: float) -> float | None:
     return seconds if _FIRST <= seconds < _END else None
 
 
-def written(at: float | None) -> str:
+def written(at: float) -> str:
     """A time as the formats write it, to the millisecond."""
-    moment_of = datetime.fromtimestamp(at or 0.0, UTC)
+    moment_of = datetime.fromtimestamp(at, UTC)
     return moment_of.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -27,7 +27,7 @@ from sash.core.message import (
 )
 from sash.transcripts.carrying import carried
 from sash.transcripts.entry import Entry
-from sash.transcripts.heading import Heading, name_for, one_line, provider_of
+from sash.transcripts.heading import Heading, begun, name_for, one_line, provider_of
 from sash.transcripts.moment import written
 from sash.transcripts.pi import reread
 from sash.wire import Repair
@@ -40,12 +40,13 @@ _FREE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
 
 def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Iterator[bytes]:
     """The lines of the file."""
-    header = {"type": "session", "version": VERSION, "id": heading.id, "timestamp": written(heading.at)}
+    at, entries = begun(entries, heading)
+    header = {"type": "session", "version": VERSION, "id": heading.id, **_stamped(at)}
     yield _line(header | {"cwd": heading.cwd})
-    writing = _Writing(heading)
+    writing = _Writing(heading, at)
     if heading.model:
         change = {"type": "model_change", "provider": provider_of(heading.model), "modelId": heading.model}
-        yield writing.entry(change, heading.at)
+        yield writing.entry(change)
     for message, entry in carried(entries, "anthropic", lost):
         yield from writing.message(message, entry)
 
@@ -55,19 +56,19 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 class _Writing:
-    def __init__(self, heading: Heading) -> None:
+    def __init__(self, heading: Heading, at: float | None) -> None:
         self.heading = heading
         self._parent: str | None = None
         self._place = 0
-        self._at = heading.at
+        self._at = at
         self._calls: dict[str, str] = {}
         """Names of the tools that were called, by the call's id: pi puts them beside results."""
 
-    def entry(self, fields: dict[str, Any], at: float, **beside: Any) -> bytes:
+    def entry(self, fields: dict[str, Any], **beside: Any) -> bytes:
         """One entry, a child of the one before it."""
         name = name_for(self.heading.id, self._place, self._parent)
         self._place += 1
-        placed = {"type": fields["type"], "id": name, "parentId": self._parent, "timestamp": written(at)}
+        placed = {"type": fields["type"], "id": name, "parentId": self._parent, **_stamped(self._at)}
         self._parent = name
         return _line(placed | fields | beside)
 
@@ -85,9 +86,9 @@ class _Writing:
 
     def _lines(self, told: list[dict[str, Any]]) -> list[bytes]:
         """Entries, all but the first joined to it."""
-        lines = [self.entry(told[0], self._at)]
+        lines = [self.entry(told[0])]
         first = self._parent
-        return lines + [self.entry(fields, self._at, sash={"with": first}) for fields in told[1:]]
+        return lines + [self.entry(fields, sash={"with": first}) for fields in told[1:]]
 
     def _told(self, message: Message, entry: Entry) -> list[dict[str, Any]]:
         """The message as entries of pi's: results stand apart, each by itself."""
@@ -102,7 +103,7 @@ class _Writing:
         told = [_said(self._result(block)) for block in results]
         if others or not results:
             words = [_part(block) for block in others]
-            told.append(_said({"role": "user", "content": words, "timestamp": self._milliseconds()}))
+            told.append(_said({"role": "user", "content": words, **self._milliseconds()}))
         return told
 
     def _assistant(self, blocks: tuple[Block, ...], entry: Entry) -> dict[str, Any]:
@@ -120,7 +121,7 @@ class _Writing:
             "model": model,
             "usage": usage | {"cost": _FREE},
             "stopReason": "toolUse" if calls else "stop",
-            "timestamp": self._milliseconds(),
+            **self._milliseconds(),
         }
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
@@ -130,11 +131,15 @@ class _Writing:
             "toolName": self._calls.get(result.call_id, "unknown"),
             "content": [_part(block) for block in result.content],
             "isError": result.error,
-            "timestamp": self._milliseconds(),
+            **self._milliseconds(),
         }
 
-    def _milliseconds(self) -> int:
-        return int(self._at * 1000)
+    def _milliseconds(self) -> dict[str, int]:
+        return {} if self._at is None else {"timestamp": int(self._at * 1000)}
+
+
+def _stamped(at: float | None) -> dict[str, str]:
+    return {} if at is None else {"timestamp": written(at)}
 
 
 def _said(message: dict[str, Any]) -> dict[str, Any]:
