@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sash
 from sash.core.message import Message, identity
+from sash.core.turn import group
 from sash.transcripts import FORMATS, WRITERS, Entry, Heading, Usage, open_transcript, write_transcript
 from sash.wire import carry_over, read, read_list, write_fields
 from sash.wire.json_text import as_json, object_of
@@ -178,6 +179,34 @@ def test_before_the_first_time_that_is_known_that_one_is_written_and_where_none_
     never = written(agent(), name, heading)
     assert b"timestamp" not in never
     assert [(entry.at, entry.message.text) for entry in entries_of(never)] == [(None, m.text) for m in agent()]
+
+
+TURNS = [
+    {"role": "user", "content": "fix the build"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "a1", "name": "read", "input": {}}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "a1", "content": "one"},
+            {"type": "text", "text": "and also this"},
+        ],
+    },
+    {"role": "assistant", "content": "it is fixed"},
+    {"role": "user", "content": "thanks"},
+    {"role": "system", "content": "a reminder"},
+]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_turn_that_a_written_file_begins_anew_is_told(name: str) -> None:
+    messages = read(TURNS, "anthropic").messages
+    into = io.BytesIO()
+    lost = write_transcript(messages, name, into).lost
+    again = [entry.message for entry in entries_of(into.getvalue())]
+    told = [repair.message for repair in lost if repair.what == "new-turn"]
+    assert len(group(again)) == len(group(messages)) + len(told)
+    assert told == {"openai-chat": [2], "openai-responses": [2], "anthropic": [5]}.get(name, [])
+    assert bool(lost) == bool(told)
 
 
 def test_what_a_tool_put_in_stays_something_that_nobody_typed() -> None:

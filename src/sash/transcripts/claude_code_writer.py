@@ -29,7 +29,7 @@ def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Ite
     """The lines of the file."""
     parent: str | None = None
     at, entries = begun(entries, heading)
-    for place, (message, entry) in enumerate(carried(entries, "anthropic", lost)):
+    for place, (message, entry) in enumerate(carried(entries, "anthropic", lost, injects=True)):
         at = entry.at if entry.at is not None else at
         name = str(UUID(name_for(heading.id, place, size=16)))
         line: dict[str, Any] = {

@@ -47,7 +47,7 @@ def write(entries: Iterable[Entry], heading: Heading, lost: list[Repair]) -> Ite
     if heading.model:
         change = {"type": "model_change", "provider": provider_of(heading.model), "modelId": heading.model}
         yield writing.entry(change)
-    for message, entry in carried(entries, "anthropic", lost):
+    for message, entry in carried(entries, "anthropic", lost, injects=True):
         yield from writing.message(message, entry)
 
 
