@@ -467,7 +467,7 @@ def test_every_command_works_in_a_pipe_and_on_narrow_terminals(home: Path) -> No
         ran = on_terminal(*(word.format(way="terminal") for word in words), home=home, width=20)
         assert ran.code == 0, (words, ran)
         # What was asked for is given as it is; a sentence on stderr is left to the terminal.
-        assert words[0] in ("completion", "expand", "fit", "key") or fits(ran, 20), (words, ran)
+        assert words[0] in ("completion", "expand", "export", "fit", "key") or fits(ran, 20), (words, ran)
 
 
 def test_the_fitted_request_goes_to_a_file_whole_or_not_at_all(home: Path) -> None:
@@ -588,13 +588,15 @@ def test_exporting_says_what_was_done(home: Path) -> None:
     told = msgspec.json.decode(ran.out, type=Converted)
     assert told.bytes == (home / "out.jsonl").stat().st_size
     assert (told.name, told.format, told.output) == ("work", "pi", "out.jsonl")
+    assert [(lost.what, lost.message) for lost in told.lost] == [("usage", -1)]
     assert here("export", "work", "--as", "pi", "--json", home=home).code == 2
     assert here("export", "work", home=home).code == 2
     assert here("export", "nowhere", "--as", "pi", home=home).code == 1
     assert here("convert", "session.jsonl", "--as", "nothing", home=home).code == 2
     # On stdout it is the same.
-    written_out = piped("export", "work", "--as", "pi", home=home).out
-    assert written_out == (home / "out.jsonl").read_text()
+    written_out = piped("export", "work", "--as", "pi", home=home)
+    assert written_out.err == "a thread keeps no usage of single answers, so pi is told that each took 0 tokens\n"
+    assert written_out.out == (home / "out.jsonl").read_text()
 
 
 def test_converting_tells_of_messages_that_become_one(tmp_path: Path) -> None:

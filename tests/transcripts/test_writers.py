@@ -209,6 +209,17 @@ def test_a_turn_that_a_written_file_begins_anew_is_told(name: str) -> None:
     assert bool(lost) == bool(told)
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_usage_that_is_not_written_is_told(name: str) -> None:
+    lost = write_transcript(_told(), name, io.BytesIO()).lost
+    told = (
+        []
+        if name in ("pi", "claude-code")
+        else ["the usage that was reported with 2 of the answers has no place in a body"]
+    )
+    assert [repair.why for repair in lost if repair.what == "usage"] == told
+
+
 def test_what_a_tool_put_in_stays_something_that_nobody_typed() -> None:
     reminder = read([{"role": "system", "content": "be brief"}], "anthropic").messages
     for name in ("pi", "claude-code"):

@@ -19,8 +19,9 @@ from sash.cli.stored import stored_thread, tell_thread
 from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
 from sash.cli.written import heading_for
 from sash.transcripts import WRITERS, Damage, write_transcript
+from sash.transcripts.body_writer import USAGE
 from sash.transcripts.carrying import MERGED
-from sash.wire import Repair
+from sash.wire import WIRES, Repair
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,11 +87,15 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
     with written_to(output) as into, Progress(f"writing {telling.name}") as progress:
         wrote = write_transcript(progress.over(telling.entries), format_as, into, heading=heading)
     read = telling.transcript
+    lost = wrote.lost
+    if read is None and format_as not in WIRES:
+        why = f"a thread keeps no usage of single answers, so {format_as} is told that each took 0 tokens"
+        lost = (*lost, Repair(what=USAGE, message=-1, why=why))
     told = Converted(
         name=telling.name,
         format=format_as,
         bytes=wrote.bytes,
-        lost=wrote.lost,
+        lost=lost,
         damage=tuple(read.damage) if read is not None else (),
         damaged=read.damaged if read is not None else 0,
         output=None if output is None else str(output),
@@ -99,12 +104,13 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
         answer(told)
         return
     tell_damage(told.damage, told.damaged)
-    missing = [lost for lost in wrote.lost if lost.what != MERGED]
-    for lost in missing[:LISTED]:
-        click.echo(f"message {lost.message}: {lost.why}", err=True)
+    missing = [each for each in lost if each.what != MERGED]
+    for each in missing[:LISTED]:
+        where = f"message {each.message}: " if each.message >= 0 else ""
+        click.echo(f"{where}{each.why}", err=True)
     if len(missing) > LISTED:
         click.echo(f"and {len(missing) - LISTED:,} more that {format_as} has no place for", err=True)
-    if merged := len(wrote.lost) - len(missing):
+    if merged := len(lost) - len(missing):
         are = "is" if merged == 1 else "are"
         click.echo(
             f"{amount(merged, 'message')} {are} written as part of the one before, as {format_as} has it", err=True
