@@ -24,6 +24,7 @@ from sash.core.pressure import Pressure
 from sash.wire.repair import ORPHAN
 from tests.cli.front_door import SASH, environment, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
+from tests.transcripts.samples import SAMPLES
 
 SMALL = ("--history-tokens", "4k")
 COMMANDS = ("show", "context", "explain", "pressure", "replay")
@@ -414,6 +415,16 @@ def test_turns_and_messages_are_counted_alike_by_every_command(tmp_path: Path) -
     assert "4 messages, 2 requests" in here("replay", chat, home=tmp_path).out
     short = here("fit", chat, "-m", "gpt-5", "--history-tokens", "100", home=tmp_path).err
     assert "1 of 2 turns left out" in short
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_messages_of_the_turns_are_the_messages_that_are_counted(tmp_path: Path, name: str) -> None:
+    session = tmp_path / "session"
+    session.write_text("\n".join(map(json.dumps, SAMPLES[name])), "utf-8")
+    counted = here("count", session, "--json", home=tmp_path).json()["messages"]
+    for words in (["show"], ["show", "--history-tokens", "5"], ["explain"]):
+        turns = here(*words, session, "--json", home=tmp_path).json()["turns"]
+        assert sum(turn["messages"] for turn in turns) == counted
 
 
 def test_fit_compares_what_was_said_with_what_is_sent_of_it(tmp_path: Path) -> None:

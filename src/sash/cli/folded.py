@@ -85,6 +85,8 @@ class Folded(msgspec.Struct, kw_only=True):
     """The newest usage that the provider reported."""
     messages: int = 0
     """All that was said: neither the system prompt nor what the tool notes between."""
+    messages_in: Counts[int] = msgspec.field(default_factory=Counts)
+    """How many of them each turn has."""
     compactions: int = 0
     """That the tool made itself."""
 
@@ -130,7 +132,10 @@ class Folded(msgspec.Struct, kw_only=True):
     def explain(self) -> Explanation:
         """Why everything is where it is; of results that left only where all was kept."""
         whole = len(self.kept) == len(self.window.fold)
-        return self.window.explain([told.message for told in self.kept] if whole else ())
+        explained = self.window.explain([told.message for told in self.kept] if whole else ())
+        # In a window a note takes a place as a message does, and nobody calls it one.
+        turns = [msgspec.structs.replace(turn, messages=self.messages_in[turn.number]) for turn in explained.turns]
+        return msgspec.structs.replace(explained, turns=tuple(turns))
 
     @property
     def wire(self) -> str:
@@ -209,6 +214,7 @@ def fold(telling: Telling, keep: Keep | None = None, *, whole: bool = False) -> 
             if entry.usage is not None:
                 folded.reported = entry.usage
             folded.messages += told.was_said
+            folded.messages_in[told.turn] += told.was_said
             folded.compactions += entry.kind == "compaction"
             if keep is not None and keep(told):
                 folded.kept.append(told)
