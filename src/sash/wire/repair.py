@@ -19,6 +19,7 @@ import msgspec
 from sash.core.message import Block, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult, by_sash, stands_beside
 from sash.core.redacted import TOMBSTONES
 from sash.wire.conversation import Repair
+from sash.wire.ending import ends_open, trimmed
 from sash.wire.rules import Rules
 from sash.wire.served import result_of, use_of
 
@@ -192,7 +193,7 @@ class Mending:
         if self.rules.thinking_leads:
             while end and ((message := self.sent[end - 1]) is None or _only_thinks(message)):
                 end -= 1
-        elif self.rules.trims_end and end and end == len(self.sent) and _ends_open(self.sent[-1]):
+        elif self.rules.trims_end and end and end == len(self.sent) and ends_open(self.sent[-1]):
             end -= 1
         return end
 
@@ -202,9 +203,9 @@ class Mending:
         self.served = {}
         if self.rules.thinking_leads:
             self._drop_reasoning(len(self.sent))
-        elif self.rules.trims_end and self.sent and (last := self.sent[-1]) is not None and _ends_open(last):
+        elif self.rules.trims_end and self.sent and (last := self.sent[-1]) is not None and ends_open(last):
             self._note("trimmed-end", "the end of what the assistant says last was left out", self.origins[-1])
-            self.sent[-1] = _trimmed(last)
+            self.sent[-1] = trimmed(last)
 
     def _drop_reasoning(self, end: int) -> None:
         """Reasoning right before this place did not lead to anything."""
@@ -510,28 +511,6 @@ class Mending:
     def _note(self, what: str, why: str, position: int | None = None) -> None:
         """A repair of the message at hand, unless another is named."""
         self.repairs.append(Repair(what=what, message=self.position if position is None else position, why=why))
-
-
-def _ends_open(message: Message | None) -> bool:
-    """Whether the assistant's words end in white space, or in thinking."""
-    if message is None or message.role != "assistant" or not message.blocks:
-        return False
-    last = message.blocks[-1]
-    return type(last) is Thinking or (type(last) is Text and last.text != last.text.rstrip())
-
-
-def _trimmed(message: Message) -> Message | None:
-    """The message as it may stand last; None where nothing is left of it."""
-    blocks = [*message.blocks]
-    while blocks:
-        last = blocks[-1]
-        if type(last) is Text and last.text.strip():
-            blocks[-1] = Text(last.text.rstrip())
-            break
-        if type(last) not in (Text, Thinking):
-            break
-        blocks.pop()
-    return message.edit(tuple(blocks)) if blocks else None
 
 
 def is_blank(block: Block) -> bool:
