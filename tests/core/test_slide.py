@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -286,6 +287,15 @@ def test_the_steps_of_a_large_first_turn_leave_before_the_current_one_is_told_in
     assert kept.turns[1].opening[0].message.text == "the whole task"
     assert kept.frame.number <= 2 * plain.frame.number
     assert min(frame.freed for frame in kept.past.frames[1:]) > 500
+
+
+@pytest.mark.parametrize("fields", [{"worth_tokens": 900}, {"keep_share": 0.95}, {}])
+def test_turns_that_leave_last_leave_no_further_than_the_low_mark(fields: dict[str, Any]) -> None:
+    fold = fold_of([*turns_of(*[67] * 20), user(words(30))], small(min_turns=30, soft_share=1.0, **fields))
+    assert fold.frame.number > 0
+    assert all(frame.tokens + 67 > fold.limits.low for frame in fold.past.frames[1:])
+    planned = fold.plan("window", low=400)
+    assert planned is None or planned.frame.tokens + 67 > 400
 
 
 def test_what_the_provider_compacted_leaves_after_all_other_turns() -> None:

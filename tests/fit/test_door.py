@@ -131,6 +131,16 @@ def test_a_frame_that_was_made_when_a_turn_closed_is_told_of_with_the_next_reque
     assert made > 3
 
 
+def test_a_frame_is_told_of_also_where_the_user_speaks_twice_before_the_next_request() -> None:
+    frames: list[Frame] = []
+    script = chat(8)
+    fit(script.said, policy=SMALL, on_frame=frames.append)
+    before = len(frames)
+    fitted = fit(script.user(words(400)).user("y").said, policy=SMALL, on_frame=frames.append)
+    assert fitted.report.frame.at < len(script.said)
+    assert frames[before:][-1] == fitted.report.frame
+
+
 def test_a_request_that_gives_way_alone_says_so_and_announces_no_frame() -> None:
     frames: list[Frame] = []
     policy = Policy(counter="chars4", window=2_000, history_tokens=0, trigger_share=1.0, fixed_tokens=0)
@@ -161,6 +171,8 @@ def test_where_the_window_would_overflow_thinking_leaves_for_good_also_where_tha
         ("claude-opus-4-8", ["user", "system", "assistant", "user"]),
         ("claude-fable-5-1", ["user", "system", "assistant", "user"]),
         ("anthropic/claude-opus-4.9", ["user", "system", "assistant", "user"]),
+        ("claude-opus-4-10", ["user", "system", "assistant", "user"]),
+        ("", ["user", "user", "assistant", "user"]),
         ("glm-5", ["user", "system", "assistant", "user"]),
         ("claude-3-5-sonnet", ["user", "user", "assistant", "user"]),
     ],

@@ -439,7 +439,7 @@ def test_a_redacted_call_keeps_its_result_and_a_redacted_result_its_call() -> No
             "openai-responses",
             {"type": "local_shell_call", "id": "l", "call_id": "c", "status": "completed", "action": {}},
             {"type": "local_shell_call_output", "id": "c", "output": "secret", "status": "completed"},
-            {"type": "local_shell_call_output", "id": "c", "output": "[sash: redacted]"},
+            {"type": "local_shell_call_output", "id": "c", "status": "completed", "output": "[sash: redacted]"},
         ),
     ],
 )

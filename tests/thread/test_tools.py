@@ -63,6 +63,8 @@ def test_what_was_rewound_is_marked_where_somebody_looks_for_it_and_not_told_to_
     assert [(found.turn, found.rewound) for found in thread.search("door")] == [(2, True), (1, False)]
     assert thread.answer(search("4711")) == "nothing found"
     assert thread.answer(search("door")) == "[turn 1, user] the door is green"
+    asked = {"name": "sash_search", "input": {"text": "door", "limit": 1}}
+    assert thread.answer(asked) == "[turn 1, user] the door is green"
     thread.undo()
     assert not any(found.rewound for found in thread.search("4711"))
 

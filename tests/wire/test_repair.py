@@ -633,6 +633,7 @@ SHELL_OUTPUT = {"type": "local_shell_call_output", "id": "c", "output": "s"}
     [
         ([USER, REASONING, ANSWER], ["user", "rs_1", "msg_1"]),
         ([USER, REASONING, {"role": "developer", "content": "d"}, ANSWER], ["user", "developer", "assistant"]),
+        ([USER, REASONING, USER, ANSWER], ["user", "user", "msg_1"]),
         ([USER, REASONING, {"role": "developer", "content": "d"}, SEARCH], ["user", "developer", "assistant"]),
         (
             [USER, REASONING, {"role": "developer", "content": "d"}, SHELL, SHELL_OUTPUT],
@@ -696,6 +697,7 @@ def said(*blocks: dict[str, Any]) -> dict[str, Any]:
 OK = {"type": "text", "text": "ok"}
 CALLED = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
 GIVEN = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}
+STOP = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}, {"type": "text", "text": "stop"}]}
 
 
 @pytest.mark.parametrize(
@@ -712,6 +714,10 @@ GIVEN = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}
         ([USER, said(served("s"), served("x"), found("x")), USER], [USER, said(served("x"), found("x")), USER], ["unanswered-call"]),  # noqa: E501  (one case a line)
         ([USER, said(found("s"), OK), USER], [USER, said(OK), USER], ["orphan-result"]),
         ([USER, said({**served("s"), "id": 5}), USER], None, []),
+        # The user goes on beside a result, or while a call is open.
+        ([USER, said(served("s"), CALLED), STOP], [USER, said(CALLED), STOP], ["unanswered-call"]),
+        ([USER, said(OK, served("s"), CALLED), USER, GIVEN], [USER, said(OK, CALLED), GIVEN, USER], ["unanswered-call", "moved"]),  # noqa: E501  (one case a line)
+        ([said(OK, served("s")), USER], [{"role": "user", "content": BEGINS}, said(OK), USER], ["first-message", "unanswered-call"]),  # noqa: E501  (one case a line)
     ],
 )  # fmt: skip
 def test_what_a_provider_runs_by_itself_has_its_result_or_is_not_sent(
@@ -721,3 +727,37 @@ def test_what_a_provider_runs_by_itself_has_its_result_or_is_not_sent(
     assert json.loads(write_fields(prepared.messages, (), "anthropic")["messages"]) == (sent or history)
     assert [repair.what for repair in prepared.repairs] == made
     assert prepare(prepared.messages, "anthropic").repairs == ()
+    # As it grows: what was sent before the user spoke is no reason to send it so for ever.
+    growing = Preparing("anthropic")
+    for message in messages(history, "anthropic"):
+        growing.take([message])
+    assert growing.sent().messages == prepared.messages
+
+
+def test_nothing_stands_at_the_end_that_may_not_however_many_messages_that_takes() -> None:
+    history = [USER, {"role": "assistant", "content": "abc "}, {"role": "assistant", "content": [THOUGHT]}]
+    prepared = prepare(messages(history, "anthropic"), "anthropic")
+    assert json.loads(write_fields(prepared.messages, (), "anthropic")["messages"]) == [
+        USER, {"role": "assistant", "content": "abc"}
+    ]  # fmt: skip
+    assert prepare(prepared.messages, "anthropic").repairs == ()
+
+
+def test_an_item_without_content_that_comes_twice_is_sent_once_with_its_id() -> None:
+    empty = {"type": "message", "id": "m1", "role": "assistant", "content": []}
+    prepared = prepare(messages([USER, empty, empty], "openai-responses"), "openai-responses")
+    assert prepare(prepared.messages, "openai-responses").repairs == ()
+
+
+def test_the_system_is_heeded_after_the_user_also_where_a_request_goes_on_from_one_that_was_sealed() -> None:
+    told = {"role": "system", "content": "a hook says: go on"}
+    (*before, last) = messages([USER, said(OK), USER, told], "anthropic")
+    whole, first = Preparing("anthropic", heeds=True), Preparing("anthropic", heeds=True)
+    whole.take([*before, last])
+    first.take(before)
+    passed = first.passed()
+    assert passed is not None
+    again = Preparing("anthropic", heeds=True)
+    again.go_on(passed)
+    again.take([last])
+    assert again.messages == whole.messages[-1:] == [last]

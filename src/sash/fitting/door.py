@@ -106,12 +106,10 @@ def _new_frames(fold: Fold) -> list[Frame]:
 
 
 def _answered(fold: Fold) -> int:
-    """Where the answer to the last request begins, if it is new here; else the newest message."""
-    turns = [*fold.turns.values()][-2:]
-    if turns and not turns[-1].steps and len(turns[-1]) == 1:
-        # The first words after an answer: that has closed its turn, which is when some policies look.
-        turns.pop()
-    return turns[-1].steps[-1][0].position if turns and turns[-1].steps else len(fold) - 1
+    """Where the answer to the last request begins; where that has left, right before what was said after it."""
+    turns = [*fold.turns.values()]
+    steps = (turn.steps[-1][0].position for turn in reversed(turns) if turn.steps)
+    return next(steps, turns[-1].first().position - 1 if turns else 0)
 
 
 def _folded(

@@ -40,7 +40,7 @@ def tombstone(message: Message) -> bytes:
     return wire_named(message.wire).write_message(Message(role=message.role, blocks=tuple(blocks)))
 
 
-_NAMES = ("type", "role", "id", "call_id", "name")
+_NAMES = ("type", "role", "id", "call_id", "name", "status")
 
 
 def _unmodeled_answer(message: Message) -> bytes | None:

@@ -155,7 +155,13 @@ class Answering:
         return "\n".join(lines[:low]) or text[: most * 2]
 
     def _search(self, asked: _Search) -> str:
-        found = self._thread.search(asked.text, limit=max(1, min(50, asked.limit)))
-        # What was rewound is said no more, and its author did not want the model to go by it.
-        told = [f"[turn {one.turn}, {one.role}] {one.text[:LONGEST]}" for one in found if not one.rewound]
+        most = limit = max(1, min(50, asked.limit))
+        while True:
+            # What was rewound is said no more, and its author did not want the model to go by it.
+            found = self._thread.search(asked.text, limit=most)
+            standing = [one for one in found if not one.rewound][:limit]
+            if len(standing) == limit or len(found) < most:
+                break
+            most *= 4
+        told = [f"[turn {one.turn}, {one.role}] {one.text[:LONGEST]}" for one in standing]
         return "\n\n".join(told) or "nothing found"

@@ -47,7 +47,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def heeds(self) -> bool:
         """Whether the provider takes messages of the system's among the others: Claude does from 4.8 on."""
-        return "claude" not in self.model.lower() or _HEEDS.search(self.model.lower()) is not None
+        return not self.signs or _HEEDS.search(self.model.lower()) is not None
 
     def choice(self) -> Choice:
         """What counts for the model."""
@@ -81,7 +81,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-_HEEDS = re.compile(r"claude-[a-z]+-(?:4[-.][89]|[5-9]|[1-9]\d)(?!\d)")
+_HEEDS = re.compile(r"claude-[a-z]+-(?:4[-.](?:[89]|[1-9]\d)|[5-9]|[1-9]\d)(?!\d)")
 
 
 def system_prompt(system: object, wire: str) -> tuple[Message, ...]:

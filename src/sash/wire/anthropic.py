@@ -54,9 +54,12 @@ _ANSWER = frozenset(
 
 def _stray(message: Message) -> Stray | None:
     """What an answer that was kept whole has beside its role and content."""
-    if message.role != "assistant" or b'"stop_reason"' not in message.source or message.edited or message.wire != NAME:
+    source = message.source
+    if message.role != "assistant" or message.edited or message.wire != NAME:
         return None
-    found = sorted(_ANSWER & json_text.fields(message.source).keys())
+    if b'"stop_reason"' not in source and b'"usage"' not in source and b'"model"' not in source:
+        return None
+    found = sorted(_ANSWER & json_text.fields(source).keys())
     return Stray("answer-fields", f"{', '.join(found)}: fields of an answer, not of a message") if found else None
 
 

@@ -36,6 +36,8 @@ class Passed(msgspec.Struct, frozen=True, array_like=True):
 
     calls: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
+    after_user: bool = False
+    """The last of them is the user's."""
 
 
 def prepare(messages: Iterable[Message], wire: str) -> Sent:
@@ -83,6 +85,8 @@ class Preparing:
         """Ids of items, where they have some."""
         self._spoken = False
         self._heeds = heeds
+        self._after_user = False
+        """Whether what was passed before ends with the user's words."""
 
     def copy(self) -> Preparing:
         """A request that grows by itself from here."""
@@ -127,12 +131,14 @@ class Preparing:
         same = checking.ids == mending.ids.keys() and checking.items == self.items
         if not (self.settled and self._spoken and same) or self.repairs() or mending.unseen or checking.problems():
             return None
-        return Passed(tuple(mending.ids), tuple(sorted(self.items)))
+        after_user = bool(self.messages) and self.messages[-1].role == "user"
+        return Passed(tuple(mending.ids), tuple(sorted(self.items)), after_user)
 
     def go_on(self, passed: Passed) -> None:
         """Go on after messages that have passed."""
         self._spoken = self.mending.started = self.checking.spoken = self.checking.listed = True
         self.items.update(passed.items)
+        self._after_user = passed.after_user
         self.checking.items.update(passed.items)
         self.checking.ids.update(passed.calls)
         self.mending.ids.update(dict.fromkeys(passed.calls, 1))
@@ -193,7 +199,7 @@ class Preparing:
             return rules.without_id(message)
         if name and name in self.items:
             self.lost.append(Repair(what="duplicate-item", message=position, why=f"item id {name!r} is not unique"))
-            self.mending.unled = self.mending.unled or type(message.blocks[0]) is Thinking
+            self.mending.unled = self.mending.unled or any(type(block) is Thinking for block in message.blocks)
             return rules.without_id(message)
         self.items.add(name)
         return message
@@ -228,7 +234,7 @@ class Preparing:
     def _heeded(self, position: int, message: Message) -> Message:
         """A message of the system's among the others: itself, where the provider takes it there."""
         before = next((said for said in reversed(self.mending.sent) if said is not None), None)
-        if self._heeds and before is not None and before.role == "user":
+        if self._heeds and (self._after_user if before is None else before.role == "user"):
             return message
         why = "the system speaks before all others, so a message of its own is told by the user's"
         self.lost.append(Repair(what="system-message", message=position, why=why))

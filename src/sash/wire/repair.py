@@ -2,9 +2,10 @@
 Histories from outside, made valid: every call answered, every result asked for.
 
 Left to right and never back: what was sent at one request point is not changed by what
-comes later. A call that got no answer before the model spoke again is interrupted for
-good, and a result that comes after that is late. No clock, no randomness; repairing what
-was repaired changes nothing. The log itself is never touched.
+comes later; only what was sent while the model was still at work may be, once it is not.
+A call that got no answer before the model spoke again is interrupted for good, and a
+result that comes after that is late. No clock, no randomness; repairing what was repaired
+changes nothing. The log itself is never touched.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ UNNAMED = "unnamed"
 """What a call without a name is sent as calling."""
 BEGINS = by_sash("the conversation begins here")
 LEFT_OUT = by_sash("an item was left out: the reasoning that led to it is not sent")
-_SUFFIX = 12
-"""Characters that a number at the end of an id may take."""
 
 
 class Repaired(msgspec.Struct, frozen=True):
@@ -111,7 +110,8 @@ class Mending:
         Most that come are like this: of this wire, and each call in them has an id of its own and its result right
         after it. Whole steps only: taken one by one, each of these messages would be sent as it is.
         """
-        if self.open or self.held or not self._by_steps or (self.rules.starts_with_user and not self.started):
+        begins = self.rules.starts_with_user and not self.started
+        if self.open or self.held or self.served or not self._by_steps or begins:
             return 0
         end = whole = 0
         calls: dict[str, int] = {}
@@ -139,7 +139,7 @@ class Mending:
             for block in blocks:
                 if type(block) is not ToolResult or block.call_id not in waiting:
                     return False
-                if self._no_blanks and (any(map(is_blank, block.content)) or self._shows(block)):
+                if (self._no_blanks and any(map(is_blank, block.content))) or self._shows(block):
                     return False
                 waiting.remove(block.call_id)
             return role == "tool" or role == "user"
@@ -193,8 +193,9 @@ class Mending:
         if self.rules.thinking_leads:
             while end and ((message := self.sent[end - 1]) is None or _only_thinks(message)):
                 end -= 1
-        elif self.rules.trims_end and end and end == len(self.sent) and ends_open(self.sent[-1]):
-            end -= 1
+        elif self.rules.trims_end and end == len(self.sent):
+            while end and ends_open(self.sent[end - 1]):
+                end -= 1
         return end
 
     def finish(self) -> None:
@@ -203,9 +204,18 @@ class Mending:
         self.served = {}
         if self.rules.thinking_leads:
             self._drop_reasoning(len(self.sent))
-        elif self.rules.trims_end and self.sent and (last := self.sent[-1]) is not None and ends_open(last):
-            self._note("trimmed-end", "the end of what the assistant says last was left out", self.origins[-1])
-            self.sent[-1] = trimmed(last)
+        elif self.rules.trims_end:
+            self._trim()
+
+    def _trim(self) -> None:
+        """What the assistant says last is left with an end that its provider takes."""
+        for place in reversed(range(len(self.sent))):
+            last = self.sent[place]
+            if last is not None and ends_open(last):
+                self._note("trimmed-end", "the end of what the assistant says last was left out", self.origins[place])
+                last = self.sent[place] = trimmed(last)
+            if last is not None:
+                break
 
     def _drop_reasoning(self, end: int) -> None:
         """Reasoning right before this place did not lead to anything."""
@@ -222,8 +232,7 @@ class Mending:
     def _take_assistant(self, message: Message) -> None:
         if self.open and not (self.rules.joins_runs and self.after_assistant):
             self._close_step()
-        if self.rules.serves:
-            message = self._with_served(message)
+        message, begun = self._with_served(message) if self.rules.serves else (message, [])
         blocks: list[Block] | None = None
         opened: list[_Open] = []
         for place, block in enumerate(message.blocks):
@@ -238,22 +247,27 @@ class Mending:
                 if block.opens:
                     opened.append(_Open(block.opens, block.opens, opaque=True))
         self._send(message if blocks is None else message.edit(tuple(blocks)))
+        self.served |= dict.fromkeys(begun, len(self.sent) - 1)
         if opened:
             for call in opened:
                 call.place, call.position = len(self.sent) - 1, self.position
             self.open += opened
 
-    def _with_served(self, message: Message) -> Message:
-        """The message without results of what nobody ran; where what has no result yet stands is noted."""
+    def _with_served(self, message: Message) -> tuple[Message, list[str]]:
+        """The message without results of what nobody ran, and what in it has no result yet."""
         kept: list[Block] = []
+        begun: list[str] = []
         for block in message.blocks:
             if use := use_of(block):
-                self.served[use] = len(self.sent)
-            elif (ran := result_of(block)) and self.served.pop(ran, None) is None:
-                self._note("orphan-result", f"nothing was run as {ran!r}, of which a result came")
-                continue
+                begun.append(use)
+            elif ran := result_of(block):
+                if ran in begun:
+                    begun.remove(ran)
+                elif self.served.pop(ran, None) is None:
+                    self._note("orphan-result", f"nothing was run as {ran!r}, of which a result came")
+                    continue
             kept.append(block)
-        return _with(message, kept)
+        return _with(message, kept), begun
 
     def _leave_out_unserved(self) -> None:
         """The user speaks: what the provider was running when it was interrupted will have no result any more."""
@@ -301,6 +315,8 @@ class Mending:
             else:
                 others.append(Text(ORPHAN))
                 self._note("orphan-result", f"no call {given!r} waits for a result")
+        if others and not self.open:
+            self._leave_out_unserved()
         if others and (self.open or self.held):
             # Words beside results wait, like words between them, until every call has its result.
             self.held.append((self.position, _apart(message, others)))
@@ -372,6 +388,8 @@ class Mending:
 
     def _release(self) -> None:
         held, self.held = self.held, []
+        if held:
+            self._leave_out_unserved()
         now = self.position
         for position, message in held:
             self.position = position
@@ -426,6 +444,8 @@ class Mending:
             if message.role != "assistant":
                 self.unled = False
                 self._drop_reasoning(len(self.sent))
+                # What is said after the user's own words was led to by them.
+                self.unled = self.unled and message.role != "user"
             elif _only_thinks(message):
                 self.unled = False
             elif self.unled:
@@ -495,14 +515,12 @@ class Mending:
     def _unique(self, given: str, *, own: bool) -> str:
         """The id that a call is sent under; of its provider's `own` ids the length is what it takes."""
         stem = re.sub(self.rules.id_forbidden, "_", given) if self.rules.id_forbidden else given
-        longest = self.rules.id_longest or len(stem) + _SUFFIX
-        if own:
-            longest = max(longest, len(stem))
+        longest = max(self.rules.id_longest, len(stem) if own else 0) or None
         sent = stem = stem[:longest] or "call"
         while sent in self.ids:
             self.ids[stem] += 1
             suffix = f"-{self.ids[stem]}"
-            sent = stem[: longest - len(suffix)] + suffix
+            sent = stem[: longest and longest - len(suffix)] + suffix
         self.ids[sent] = 1
         if sent != given:
             self._note("renamed-id", f"call {given!r} is sent as {sent!r}: ids are unique and plain")

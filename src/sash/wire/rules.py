@@ -34,7 +34,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     unseen: frozenset[str] = frozenset()
     """Kinds of opaque items that stand for what the provider keeps: after one, a result may answer a call in it."""
     system_leads: bool = False
-    """The system speaks before all others; what another wire lets it say later is told by the user's messages."""
+    """The system speaks before all others; what it says later the user's messages tell, where it is not heeded."""
     system_apart: bool = False
     """The system prompt has a field of its own: it is none of the messages, of which there has to be one."""
     starts_with_user: bool = False
@@ -65,4 +65,4 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     item_id: Callable[[Message], str] | None = None
     """Reads the id of a message, where messages have ids of their own; empty where it has none."""
     without_id: Callable[[Message], Message] | None = None
-    """A message whose id came before: without it, or nothing of it where it cannot go without."""
+    """A message without its id, which came before or tells of reasoning that is not sent; nothing of what needs one."""

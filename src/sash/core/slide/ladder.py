@@ -54,7 +54,8 @@ def _climb_down(plan: Plan, order: Order) -> None:
     shrink_unseen(plan)
     # Nothing else is left: the turns that were to leave last leave now, and of the first only the request stays. Not
     # to just under the high mark, or the next request would slide again.
-    enough = plan.high - int(plan.now.limits.worth / plan.now.factor) if plan.before > plan.high else plan.high
+    worth = int(plan.now.limits.worth / plan.now.factor)
+    enough = max(min(plan.low, plan.high), plan.high - worth) if plan.before > plan.high else plan.high
     plan.evict(order.unpinned(), enough)
     if (kept := order.kept_first()) is not None:
         plan.digest_steps(kept, len(kept.steps), enough)

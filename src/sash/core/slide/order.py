@@ -37,16 +37,20 @@ class Order:
         """All turns that may leave at all, also those that leave last."""
         plan = self.plan
         kept = {plan.current.number} | plan.now.pinned
-        if plan.now.policy.keep_first and plan.first() <= 1:
+        if self._keeps_first():
             kept.add(plan.first())
         unpinned = [number for number in plan.turns if number not in kept]
         return sorted(unpinned, key=self._last.__contains__)
 
     def kept_first(self) -> LiveTurn | None:
         """The first turn, where it stays only because the policy keeps it."""
-        plan, policy = self.plan, self.plan.now.policy
-        first = plan.turns[plan.first()] if policy.keep_first and plan.first() == 1 else None
-        return None if first is plan.current or first is None or first.number in plan.now.pinned else first
+        plan = self.plan
+        first = plan.turns[plan.first()]
+        stays_anyhow = first is plan.current or first.number in plan.now.pinned
+        return first if self._keeps_first() and not stays_anyhow else None
+
+    def _keeps_first(self) -> bool:
+        return self.plan.now.policy.keep_first and self.plan.first() <= 1
 
     def not_worth_carrying(self, numbers: Iterable[int]) -> list[int]:
         """Those of the turns that their priority does not keep."""
