@@ -317,6 +317,15 @@ def test_compact_pin_and_undo_move_the_boundary_and_back(server: Running) -> Non
     assert server.ask("POST", f"/v1/threads/{place}/pins", {"turn": 99}).status_code == 404
 
 
+def test_what_an_error_says_to_raise_can_be_raised(server: Running) -> None:
+    place = talked(server, 2, historyTokens=1_000, pinTokens=1, factsTokens=30)
+    for path, body, field in (("pins", {"turn": 1}, "pinTokens"), ("facts", {"text": "a " * 100}, "factsTokens")):
+        full = server.ask("POST", f"/v1/threads/{place}/{path}", body).json()["error"]["message"]
+        assert full.endswith(f"or raise `{field}`")
+        assert server.ask("PATCH", f"/v1/threads/{place}", {field: 900}).status_code == 200
+        server.post(f"/v1/threads/{place}/{path}", body)
+
+
 def test_a_compaction_is_an_internal_turn_that_is_hidden_unless_asked_for(server: Running) -> None:
     place = talked(server, 4)
     done = server.post(f"/v1/threads/{place}/compact")
@@ -384,7 +393,7 @@ def test_facts_are_kept_and_search_finds(server: Running) -> None:
     assert facts[0]["text"] == "The deadline is Friday."
     refused = server.ask("POST", f"/v1/threads/{place}/facts", {"text": "well, " * 600})
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_ARGUMENT")
-    assert "raise `facts_tokens`" in refused.json()["error"]["message"]
+    assert "raise `factsTokens`" in refused.json()["error"]["message"]
     assert len(server.get(f"/v1/threads/{place}/facts")["facts"]) == 1
     assert server.post(f"/v1/threads/{place}/forget", {"text": "The deadline"})["facts"] == []
     assert server.ask("POST", f"/v1/threads/{place}/forget", {"text": "The deadline"}).status_code == 404

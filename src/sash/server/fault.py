@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import msgspec
 from starlette.responses import Response
 
 from sash import errors
+from sash.server.camel import camel
 
 Code = Literal[
     "INVALID_ARGUMENT",
@@ -107,6 +109,9 @@ _CODES: tuple[tuple[type[errors.SashError], Code, int | None], ...] = (
 )
 """The first that fits. What is not here is our own fault, and the client is told no more than that."""
 
+_FIELD = re.compile(r"`(history_tokens|keep_share|recall_tokens|pin_tokens|facts_tokens)`")
+"""What of a policy a client may set, as errors name it."""
+
 # A conflict is for a person or an agent to decide: the SDKs' blind retry would only meet it again.
 _DECIDED = {"x-should-retry": "false"}
 
@@ -117,7 +122,9 @@ def fault_of(error: errors.SashError) -> Fault:
         return upstream_fault(error)
     for kind, code, status in _CODES:
         if isinstance(error, kind):
-            message = "the store cannot be used right now" if code == "UPSTREAM_UNAVAILABLE" else str(error)
+            message = _FIELD.sub(lambda field: camel(field[0]), str(error))
+            if code == "UPSTREAM_UNAVAILABLE":
+                message = "the store cannot be used right now"
             return Fault(
                 code,
                 message,

@@ -33,6 +33,8 @@ class Window(Given, frozen=True, kw_only=True):
     keep_share: Share | None = None
     window: Size | None = None
     recall_tokens: Size | None = None
+    pin_tokens: Size | None = None
+    facts_tokens: Size | None = None
 
 
 class NewThread(Window, frozen=True, kw_only=True):

@@ -108,7 +108,7 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
             base = msgspec.structs.replace(base, window=known, budget=None)
     elif asked.policy is not None:
         base = setup.policy
-    names = ("history_tokens", "keep_share", "window", "recall_tokens")
+    names = ("history_tokens", "keep_share", "window", "recall_tokens", "pin_tokens", "facts_tokens")
     given = {name: value for name in names if (value := getattr(asked, name)) is not None}
     if asked.policy is None and not given:
         return None
