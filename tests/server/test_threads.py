@@ -326,6 +326,22 @@ def test_what_an_error_says_to_raise_can_be_raised(server: Running) -> None:
         server.post(f"/v1/threads/{place}/{path}", body)
 
 
+def test_no_more_is_recalled_than_history_may_take_unless_that_is_asked_for(server: Running) -> None:
+    def recalled(place: str) -> int:
+        policy = server.backend.handles.thread("", place).setup.policy
+        return policy.recall_tokens
+
+    usual = server.backend.setup.policy.recall_tokens
+    small = thread(server, historyTokens=usual - 100)
+    assert recalled(small) == usual - 100
+    assert recalled(thread(server, historyTokens=usual + 100)) == usual
+    assert recalled(thread(server, historyTokens=0)) == usual
+    assert recalled(thread(server, historyTokens=300, recallTokens=400)) == 400
+    assert recalled(thread(server, historyTokens=300, recallTokens=0)) == 0
+    assert server.ask("PATCH", f"/v1/threads/{small}", {"historyTokens": 250}).status_code == 200
+    assert recalled(small) == 250
+
+
 def test_a_compaction_is_an_internal_turn_that_is_hidden_unless_asked_for(server: Running) -> None:
     place = talked(server, 4)
     done = server.post(f"/v1/threads/{place}/compact")

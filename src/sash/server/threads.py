@@ -112,6 +112,10 @@ def policy_of(setup: ServerSetup, asked: AskedWindow, now: Policy | None = None)
     given = {name: value for name in names if (value := getattr(asked, name)) is not None}
     if asked.policy is None and not given:
         return None
+    cap = asked.history_tokens
+    if cap and base.recall_tokens > cap:
+        # Who asks for little history does not mean that more than it is recalled beside it.
+        given = {"recall_tokens": cap, **given}
     return policy_from(given, base)
 
 

@@ -61,7 +61,7 @@ def _general() -> tuple[Setting, ...]:
             kind="choice",
             default="best",
             choices=PRESETS,
-            help="How the window slides: a preset's name.",
+            help="How the window slides: a preset's name; `sash serve` takes chat where none is set.",
         ),
     )
 
