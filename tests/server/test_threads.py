@@ -342,6 +342,12 @@ def test_no_more_is_recalled_than_history_may_take_unless_that_is_asked_for(serv
     assert recalled(small) == 250
 
 
+def test_a_name_that_would_not_be_listed_is_refused(server: Running) -> None:
+    assert server.ask("POST", "/v1/threads", {"threadId": ".hidden"}).status_code == 400
+    place = thread(server)
+    assert server.ask("POST", f"/v1/threads/{place}/fork", {"threadId": ".."}).status_code == 400
+
+
 def test_a_compaction_is_an_internal_turn_that_is_hidden_unless_asked_for(server: Running) -> None:
     place = talked(server, 4)
     done = server.post(f"/v1/threads/{place}/compact")

@@ -15,7 +15,8 @@ WireName = Literal["openai-chat", "openai-responses", "anthropic", "flat"]
 MessageWire = Literal["openai-chat", "openai-responses", "anthropic"]
 PolicyName = Literal["best", "sliding", "priority", "threshold", "recent", "chat"]
 
-Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,128}$")]
+Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$")]
+"""Of a thread that is to be made. One with a dot in front would not be listed: so side calls are kept."""
 Title = Annotated[str, msgspec.Meta(max_length=200)]
 Name = Annotated[str, msgspec.Meta(max_length=200)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
