@@ -17,8 +17,9 @@ from sash.cli.parts import which_was_read
 from sash.cli.subject import Subject, opened, reading_options, subject_argument, take_reading
 from sash.core.tokens import TokenCount, total
 from sash.transcripts import FORMATS, WRITERS, Damage, Entry, write_transcript
+from sash.transcripts.request_body import with_asked
 from sash.window import Prepared
-from sash.wire import WIRES, Repair
+from sash.wire import WIRES, Repair, json_text
 
 
 class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +64,9 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
     """
     Print the request that SUBJECT would make now.
 
-    It is within its budget, and its provider takes it. With --as it is a session file that the
+    It is within its budget, and its provider takes it: messages, system prompt and tools. Of a
+    file that is a request's body its other fields stay as they came; to the request of a session
+    or thread the caller adds the model and max_tokens. With --as it is a session file that the
     tool itself can go on from. What was done is said on stderr; with --json it is printed
     instead of the request. Nothing is written when what may not be left out is already larger
     than the window.
@@ -84,13 +87,20 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
                 if format_as is not None:
                     lost = _write_session(it, prepared, format_as, into)
                 else:
-                    into.write(prepared.body + b"\n")
+                    into.write(_body(it, prepared) + b"\n")
         told, which = _told(it, prepared, lost, output), which_was_read(it.parts)
     if as_json:
         answer(told)
     else:
         click.echo("\n".join(filter(None, (_sentence(told), which))), err=True)
         tell_damage(told.damage, told.damaged)
+
+
+def _body(it: Subject, prepared: Prepared) -> bytes:
+    """The request; of a body that came in this wire, with its other fields as they came."""
+    if prepared.wire != it.wire or not it.asked:
+        return prepared.body
+    return json_text.object_of(with_asked(prepared.fields, it.asked))
 
 
 def _write_session(it: Subject, prepared: Prepared, format_as: str, into: IO[bytes]) -> tuple[Repair, ...]:

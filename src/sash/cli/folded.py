@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import IO
 
@@ -20,6 +20,7 @@ from sash.core.turn import SYSTEM, Placing
 from sash.errors import UnknownTranscript
 from sash.settings import Settings
 from sash.transcripts import Damage, Entry, Heading, Part, Transcript, Usage, open_transcript
+from sash.transcripts.request_body import answer_of, goes_on
 from sash.transcripts.sniff import format_of
 from sash.transcripts.source import Source
 from sash.window import Context, Prepared, Setup, Window
@@ -143,6 +144,11 @@ class Folded(msgspec.Struct, kw_only=True):
         return self.transcript.wire if self.transcript is not None else "openai-chat"
 
     @property
+    def asked(self) -> Mapping[str, bytes]:
+        """Of a request's body: its fields."""
+        return self.transcript.asked if self.transcript is not None else {}
+
+    @property
     def setup(self) -> Setup:
         """The model, the policy and what stands beside the conversation."""
         return self.window.setup
@@ -192,7 +198,14 @@ def tell_file(name: str, given: str | IO[bytes] | Source, settings: Settings, re
     spoke = Counts(entry.model for entry in ahead if entry.model).most_common(1)
     model = settings.text("model") or (spoke[0][0] if spoke else transcript.model)
     system = (transcript.system,) if transcript.system is not None else ()
-    setup = Setup(model=model, policy=settings.policy(), system=system, tools=transcript.tools)
+    setup = Setup(
+        model=model,
+        policy=settings.policy(),
+        system=system,
+        tools=transcript.tools,
+        answer=answer_of(transcript.asked),
+        continued=goes_on(transcript.asked),
+    )
     return Telling(name=name, setup=setup, entries=chain(ahead, entries), transcript=transcript)
 
 

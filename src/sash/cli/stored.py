@@ -42,6 +42,7 @@ class Stored:
     damaged = 0
     compactions = 0
     reported: Usage | None = None
+    asked: Mapping[str, bytes] = {}
 
     def __init__(self, thread: Thread) -> None:
         self.thread = thread

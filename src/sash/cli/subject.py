@@ -102,6 +102,10 @@ class Subject(Protocol):
         """Whose JSON its messages are."""
 
     @property
+    def asked(self) -> Mapping[str, bytes]:
+        """Of a file that is one request's body: all its fields, those that hold the conversation empty."""
+
+    @property
     def setup(self) -> Setup:
         """The model, the policy and what stands beside the conversation."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from sash.core.message import Message
 from sash.errors import NotFound
@@ -28,6 +29,8 @@ class About:
         self.system: Message | None = None
         """The system prompt, where the file keeps it apart from the messages."""
         self.tools: tuple[Tool, ...] = ()
+        self.asked: Mapping[str, bytes] = {}
+        """Of a request's body: all its fields, those that hold the conversation empty."""
         self.parts: tuple[Part, ...] = ()
         """The conversations in the file, when there are several."""
         self.damage: list[Damage] = []

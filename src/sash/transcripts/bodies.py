@@ -20,6 +20,7 @@ from sash.transcripts.document import Document, document, items, taken
 from sash.transcripts.entry import Entry, Part, Usage
 from sash.transcripts.lines import lines, readable, records
 from sash.transcripts.moment import moment
+from sash.transcripts.request_body import asked_in
 from sash.transcripts.source import Source
 from sash.wire import json_text, read_tools, wire_named
 
@@ -168,6 +169,7 @@ def entries(found: Document, about: About, wire: str) -> Iterator[Entry]:
     """The messages of one body."""
     spoken = wire_named(wire)
     fields = found.fields
+    about.asked = asked_in(fields, wire)
     about.model = str(_value(fields.get("model", b"")) or about.model)
     name = _value(fields.get("id", b"")) or _value(fields.get("instance_id", b""))
     about.id = name if isinstance(name, str) else about.id
