@@ -416,8 +416,19 @@ def test_what_a_handle_names_is_given_whole_or_in_part(home: Path) -> None:
     for wrong in (("--grep", "("), ("--lines", "5-2")):
         for subject in ("work", "session.jsonl"):
             ran = here("expand", subject, "2.0", *wrong, home=home)
-            assert (bool(ran.code), ran.out) == (True, "")
+            assert (ran.code, ran.out) == (2, "")
             assert "it takes" in ran.err
+    assert "5-2 takes no line; it takes FIRST-LAST" in here("expand", "work", "2.0", "--lines", "5-2", home=home).err
+    assert "write: \\[a\n" in here("expand", "work", "2.0", "--grep", "[a", home=home).err
+
+
+def test_a_pattern_that_nothing_has_is_told(home: Path) -> None:
+    for subject in ("work", "session.jsonl"):
+        ran = here("expand", subject, "2.0", "--grep", "zzzz", home=home)
+        assert (ran.code, ran.out, ran.err) == (1, "", "nothing was found\n")
+    (home / "gap.json").write_text(json.dumps([{"role": "user", "content": "one\n\ntwo"}]), "utf-8")
+    ran = here("expand", "gap.json", "0.0", "--grep", "^$", home=home)
+    assert (ran.code, ran.out) == (0, "\n")
 
 
 def test_an_expanded_text_cannot_command_a_terminal(tmp_path: Path) -> None:

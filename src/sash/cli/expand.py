@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -32,18 +33,25 @@ def expand(subject: str, handle: str, lines: str | None, grep: str | None, raw: 
     Print the whole of what HANDLE names in SUBJECT.
 
     Handles stand in shortened results, and in what `sash explain --results` and `sash show --turn` print.
+    The exit code is 1 where --grep finds nothing.
     """
     reading = take_reading(given)
     settings = settings_of(given, *STORED)
-    wanted = _lines(lines)
+    wanted, pattern = _lines(lines), _pattern(grep)
     place = located(subject, settings)
     if place is None:
         with stored_thread(subject.removeprefix(THREAD), settings) as thread:
-            text = thread.expand(handle, lines=wanted, grep=grep)
+            text = thread.expand(handle, lines=wanted)
     else:
         asked = place.reading(reading)
         transcript = open_transcript(place.given(), format=asked.format, part=asked.part)
-        text = excerpt(_whole(handle, transcript.messages(as_sent=asked.as_sent)), lines=wanted, grep=grep)
+        text = excerpt(_whole(handle, transcript.messages(as_sent=asked.as_sent)), lines=wanted)
+    if pattern is not None:
+        found = [line for line in text.split("\n") if pattern.search(line)]
+        if not found:
+            click.echo("nothing was found", err=True)
+            click.get_current_context().exit(1)
+        text = "\n".join(found)
     if raw or not screen().terminal:
         click.echo(text.encode("utf-8", "surrogatepass"), nl=not text.endswith("\n"))
         return
@@ -67,4 +75,18 @@ def _lines(text: str | None) -> tuple[int, int] | None:
     first, sign, last = text.partition("-")
     if not first.isdecimal() or not (last.isdecimal() if sign else True):
         raise click.BadParameter(f"{text!r} is not FIRST-LAST, as in 1-80", param_hint="'--lines'")
-    return int(first), int(last) if sign else int(first)
+    numbers = int(first), int(last) if sign else int(first)
+    if not 1 <= numbers[0] <= numbers[1]:
+        raise click.BadParameter(f"{text} takes no line; it takes FIRST-LAST, counted from 1", param_hint="'--lines'")
+    return numbers
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    """What to look for. Nothing of it is quoted as Python would: what is to be typed is shown as it is typed."""
+    if text is None:
+        return None
+    try:
+        return re.compile(text)
+    except re.error as error:
+        plain = f"it takes a regular expression; for the text itself write: {re.escape(text)}"
+        raise click.BadParameter(f"{text} has {error}; {plain}", param_hint="'--grep'") from None
