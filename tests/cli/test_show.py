@@ -21,6 +21,7 @@ from sash.cli.show import ShownTurns
 from sash.cli.spoken import OpenedTurn
 from sash.core.explanation import Explanation
 from sash.core.pressure import Pressure
+from sash.transcripts import WRITERS
 from sash.wire.repair import ORPHAN
 from tests.cli.front_door import SASH, environment, here, here_on_terminal, on_terminal, piped, plain
 from tests.cli.sessions import exchange, long_session, written
@@ -216,6 +217,11 @@ def test_of_a_session_in_which_nothing_was_said_no_request_is_made(tmp_path: Pat
     ran = here("fit", named, home=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert "nothing was said in" in ran.err
+    for format_as in WRITERS:
+        ran = here("convert", named, "--as", format_as, "-o", "written", home=tmp_path)
+        assert (ran.code, ran.out) == (1, "")
+        assert "nothing was said in" in ran.err
+        assert not (tmp_path / "written").exists()
 
 
 def test_a_session_that_begins_with_a_long_paste_is_known(tmp_path: Path) -> None:
@@ -246,7 +252,7 @@ def test_damage_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
     assert ran.code == 0
     assert "First" in ran.out
     assert "Second" in ran.out
-    assert "2 places could not be read" in ran.out
+    assert "2 places are damaged; what can be read of the file was:" in ran.out
     told = here("show", path, "--json", home=tmp_path).json()
     assert [hurt["line"] for hurt in told["damage"]] == [2, 6]
     assert told["damaged"] == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from sash.cli.progress import Progress
 from sash.cli.stored import stored_thread, tell_thread
 from sash.cli.subject import THREAD, reading_options, subject_argument, take_reading, telling_of
 from sash.cli.written import heading_for
-from sash.transcripts import WRITERS, Damage, write_transcript
+from sash.transcripts import WRITERS, Damage, Entry, write_transcript
 from sash.transcripts.body_writer import USAGE
 from sash.transcripts.carrying import MERGED
 from sash.wire import WIRES, Repair
@@ -84,8 +86,9 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
     if as_json and output is None:
         raise click.UsageError("--json prints what was done, so the session itself needs a file: -o FILE")
     heading = heading_for(telling.name, telling.setup, telling.transcript)
+    entries = _said(telling)
     with written_to(output) as into, Progress(f"writing {telling.name}") as progress:
-        wrote = write_transcript(progress.over(telling.entries), format_as, into, heading=heading)
+        wrote = write_transcript(progress.over(entries), format_as, into, heading=heading)
     read = telling.transcript
     lost = wrote.lost
     if read is None and format_as not in WIRES:
@@ -115,6 +118,16 @@ def _write(telling: Telling, format_as: str, output: Path | None, *, as_json: bo
         click.echo(
             f"{amount(merged, 'message')} {are} written as part of the one before, as {format_as} has it", err=True
         )
+
+
+def _said(telling: Telling) -> Iterator[Entry]:
+    """The entries of a session in which something was said: of another, no file that could be read would be made."""
+    ahead: list[Entry] = []
+    for entry in telling.entries:
+        ahead.append(entry)
+        if entry.message.role != "meta":
+            return chain(ahead, telling.entries)
+    raise click.ClickException(f"nothing was said in {telling.name!r}: there is nothing to write")
 
 
 LISTED = 5
