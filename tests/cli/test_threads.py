@@ -635,7 +635,7 @@ def test_what_could_not_be_read_is_told_beside_what_is_written(tmp_path: Path) -
     for words in (("convert", "odd.json", "--as", "openai-responses"), ("fit", "odd.json")):
         ran = here(*words, home=tmp_path)
         assert ran.code == 0
-        assert "2 places could not be read, and left out: line 2: " in ran.err
+        assert "2 places are damaged; what cannot be read is left out: line 2: " in ran.err
         # A message without words is no part of another one.
         assert "as part of" not in ran.err
         told = here(*words, "-o", "out.json", "--json", home=tmp_path).json()

@@ -225,7 +225,7 @@ def test_a_session_of_a_tool_is_counted_as_what_was_said_in_it(tmp_path: Path) -
     assert json.loads(run(str(place), "--plain", "--json").stdout)["total"]["value"] > said["total"]["value"]
     shown = run(str(place)).stdout
     assert "1 turn, 4 messages" in shown
-    assert "1 place could not be read" in shown
+    assert "1 place is damaged" in shown
     assert "make it with `sash fit" in " ".join(run(str(place), "--counter", "remote:vllm=http://x").output.split())
 
 

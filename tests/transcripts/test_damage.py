@@ -53,7 +53,7 @@ def test_a_run_of_nul_bytes_is_a_line_of_its_own_or_stands_before_a_record() -> 
 def test_two_records_on_one_line_are_both_read() -> None:
     content = b"\n".join((HEADER, ONE + TWO, THREE))
     assert texts(content) == ["one", "two", "three"]
-    assert damage(content) == [(2, "2 records on one line")]
+    assert damage(content) == [(2, "2 records on one line, taken apart")]
 
 
 def test_a_record_written_behind_a_torn_one_is_saved() -> None:

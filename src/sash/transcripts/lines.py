@@ -117,7 +117,7 @@ def _saved(number: int, text: bytes, about: About, decoder: msgspec.json.Decoder
         about.hurt(number, "half of a surrogate pair, read as U+FFFD")
     found = _objects(mended)
     if len(found) > 1:
-        about.hurt(number, f"{len(found)} records on one line")
+        about.hurt(number, f"{len(found)} records on one line, taken apart")
     elif not found and text:
         about.hurt(number, _problem(mended))
     elif found and len(found[0]) < len(mended):
