@@ -185,9 +185,9 @@ class PinsFull(SashError):
     def __init__(self, *, turn: int, sizes: dict[int, int], limit: int) -> None:
         self.turn, self.sizes, self.limit = turn, sizes, limit
         told = ", ".join(f"turn {number}: {tokens:,}" for number, tokens in sizes.items())
+        remedy = "unpin one of them, or raise `pin_tokens`" if sizes.keys() - {turn} else "raise `pin_tokens`"
         super().__init__(
-            f"with turn {turn} pins would take {sum(sizes.values()):,} of at most {limit:,} tokens ({told}); "
-            "unpin one of them, or raise `pin_tokens`"
+            f"with turn {turn} pins would take {sum(sizes.values()):,} of at most {limit:,} tokens ({told}); {remedy}"
         )
 
 

@@ -61,8 +61,16 @@ def test_pins_beyond_their_allowance_are_refused_with_the_sizes() -> None:
         thread.pin(number)
     with pytest.raises(PinsFull, match=r"500 of at most 400 tokens \(turn 1: 100, .*raise `pin_tokens`"):
         thread.pin(5)
+    assert "unpin one of them" in str(PinsFull(turn=2, sizes={1: 300, 2: 200}, limit=400))
     with pytest.raises(NotFound, match="turn 77"):
         thread.pin(77)
+
+
+def test_where_nothing_is_pinned_nothing_is_to_be_unpinned() -> None:
+    thread = opened(policy=Policy(counter="chars4", history_tokens=1_000, pin_tokens=50))
+    talk(thread, 6)
+    with pytest.raises(PinsFull, match=r"\(turn 2: 100\); raise `pin_tokens`$"):
+        thread.pin(2)
 
 
 def test_a_rewind_goes_back_to_the_newest_mark_and_keeps_it() -> None:
