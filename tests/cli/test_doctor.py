@@ -37,7 +37,12 @@ def test_a_store_that_is_well_is_well(tmp_path: Path) -> None:
 def test_without_a_store_the_installation_is_looked_at(tmp_path: Path) -> None:
     code, found = diagnosis(tmp_path)
     assert (code, found.ok) == (0, True)
-    assert [one.state for one in found.checks if one.what == "store"] == ["absent"]
+    (store,) = (one for one in found.checks if one.what == "store")
+    assert store.state == "absent"
+    assert str(tmp_path) in store.found
+    _, named = diagnosis(tmp_path, "--store", f"sqlite:///{tmp_path}/elsewhere.db")
+    (store,) = (one for one in named.checks if one.what == "store")
+    assert store.found == f"there is none yet; the first thread makes {tmp_path}/elsewhere.db"
 
 
 def test_a_store_that_cannot_be_made_is_a_problem(tmp_path: Path) -> None:

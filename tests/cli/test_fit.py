@@ -10,6 +10,7 @@ import pytest
 
 import sash
 from tests.cli.front_door import here
+from tests.cli.sessions import exchange, written
 
 Body = dict[str, Any]
 LONG = "word " * 400
@@ -56,6 +57,15 @@ def test_the_answer_that_a_request_asks_for_is_kept_free(tmp_path: Path) -> None
     sent = here("fit", "body.json", *flags, home=tmp_path).json()["messages"]
     (tmp_path / "body.json").write_text(json.dumps(body | {"max_tokens": 9_000}), "utf-8")
     assert len(here("fit", "body.json", *flags, home=tmp_path).json()["messages"]) < len(sent)
+
+
+def test_what_has_no_place_in_a_flat_prompt_is_told(tmp_path: Path) -> None:
+    said = "what the user and the assistant wrote: tools' calls and results"
+    written(tmp_path / "tools.jsonl", exchange(1, "Hello", result="found") + exchange(2, "And?"))
+    assert said in here("fit", "tools.jsonl", "--policy", "recent", home=tmp_path).err
+    assert said not in here("fit", "tools.jsonl", home=tmp_path).err
+    (tmp_path / "words.json").write_text('[{"role":"user","content":"Hello"}]', "utf-8")
+    assert said not in here("fit", "words.json", "--policy", "recent", home=tmp_path).err
 
 
 def test_what_a_request_asks_for_has_no_place_in_another_wire_and_a_log_of_one_asks_for_nothing(tmp_path: Path) -> None:

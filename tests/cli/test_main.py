@@ -12,6 +12,7 @@ import pytest
 
 import sash
 from sash.cli import group
+from sash.cli.group import OF_A_WINDOW
 from sash.cli.main import main
 from tests.cli.front_door import here
 
@@ -153,6 +154,13 @@ def test_an_option_of_all_commands_after_one_is_told_its_place(
 ) -> None:
     assert main(["show", "session.jsonl", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", OF_A_WINDOW)
+def test_what_only_a_window_has_is_told_where_everything_is_counted(option: str, tmp_path: Path) -> None:
+    ran = here("count", "session.jsonl", option, "8k", home=tmp_path)
+    assert ran.code == 2
+    assert f"count takes all that was said, so there is no {option}: `sash context`" in " ".join(ran.err.split())
 
 
 def test_a_name_that_is_nothing_is_told_with_where_to_look(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _absent(file: Path) -> Checked:
     if problem:
         found = f"{file} cannot be made: {problem}; name another place with `--store`"
         return Checked(what="store", state="problem", found=found)
-    return Checked(what="store", state="absent", found="there is none yet; the first thread makes it")
+    return Checked(what="store", state="absent", found=f"there is none yet; the first thread makes {file}")
 
 
 def _told(health: Health) -> list[Checked]:

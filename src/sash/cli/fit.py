@@ -21,6 +21,11 @@ from sash.transcripts.request_body import with_asked
 from sash.window import Prepared
 from sash.wire import WIRES, Repair, json_text
 
+WORDLESS = (
+    "a flat prompt holds what the user and the assistant wrote: tools' calls and results, thinking and pictures "
+    "have no place in it"
+)
+
 
 class FittedSession(msgspec.Struct, frozen=True, kw_only=True):
     """What `sash fit --json` prints."""
@@ -92,7 +97,8 @@ def fit(subject: str, wire: str | None, format_as: str | None, output: Path | No
     if as_json:
         answer(told)
     else:
-        click.echo("\n".join(filter(None, (_sentence(told), which))), err=True)
+        wordless = WORDLESS if prepared.wire == "flat" and prepared.report.unsent else ""
+        click.echo("\n".join(filter(None, (_sentence(told), wordless, which))), err=True)
         tell_damage(told.damage, told.damaged)
 
 

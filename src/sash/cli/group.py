@@ -60,6 +60,10 @@ SECTIONS = {
 """How `sash --help` groups the commands; one that stands nowhere is listed with the last."""
 
 
+OF_A_WINDOW = ("--policy", "--history-tokens", "--window")
+"""Options of commands that look at a window."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports only the one that runs."""
 
@@ -117,9 +121,12 @@ def sash(config: Path | None, no_color: bool) -> None:  # noqa: ARG001 - command
 
 
 def misplaced(error: click.UsageError) -> click.UsageError | None:
-    """What to say of an option of `sash` itself that stands after the command; None of any other error."""
+    """What to say of an option that another place takes: before the command, or another command; None of any other."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return None
+    if error.ctx.info_name == "count" and error.option_name in OF_A_WINDOW:
+        told = f"count takes all that was said, so there is no {error.option_name}"
+        return click.UsageError(f"{told}: `sash context` and `sash fit` count what is sent of it.", error.ctx)
     for option in sash.params:
         if isinstance(option, click.Option) and error.option_name in option.opts:
             value = "" if option.is_flag else " ..."
