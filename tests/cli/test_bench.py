@@ -43,6 +43,22 @@ def test_the_table_names_the_strategies_and_explains_its_numbers(tmp_path: Path)
     assert refused.exit_code == 2
 
 
+def test_what_a_hook_says_behind_a_result_is_sent_above_the_cap_and_that_is_told(tmp_path: Path) -> None:
+    script = Script().user("Fix the parser, mind old_flag in src/parse.py").assistant("on it").user("go")
+    for number in range(60):
+        script.step(f"{number}", f"line about token_{number}\n{lines(20)}", text=f"step {number}")
+    hooked = [*script.said, {"role": "system", "content": words(4_000)}, {"role": "assistant", "content": "done"}]
+    path = tmp_path / "hooked.json"
+    path.write_text(json.dumps(hooked))
+    shown = CliRunner().invoke(sash, ["bench", str(path), "--cap", "4000", "--json"])
+    by_name = {one.strategy: one for one in msgspec.json.decode(shown.stdout, type=Bench).kept}
+    assert by_name["clip only"].largest > 4_000
+    told = " ".join(CliRunner().invoke(sash, ["bench", str(path), "--cap", "4000"]).output.split())
+    assert "largest above the cap: what a tool adds behind a result" in told
+    within = CliRunner().invoke(sash, ["bench", session(tmp_path), "--cap", "4000"]).output
+    assert "above the cap" not in within
+
+
 def test_a_model_may_write_summaries_and_is_told_apart_from_what_was_believed(tmp_path: Path) -> None:
     script = Script()
     for number in range(60):

@@ -510,7 +510,7 @@ def test_a_replay_tells_why_a_policy_sends_more_than_its_cap(session: Path, tmp_
     ran = here("replay", session, "--history-tokens", "3k", "-p", "sliding", "-p", "best", home=tmp_path)
     assert "sliding stands above its cap of 3.0k: it counts by chars4, and this table by " in ran.words
     assert "; it looks only when a turn closes" in ran.words
-    assert "best stands above" not in ran.words
+    assert "best stands above its cap of 3.0k: the cap is for history, and words for what left come" in ran.words
     assert "above its cap" not in here("replay", session, "-p", "sliding", home=tmp_path).words
 
 

@@ -33,7 +33,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
     strategy: str
     cap: int
-    """Tokens that everything sent may take."""
+    """Tokens that everything sent may take, where the window is held against it; `largest` may be above it."""
     named: float
     """Of the names that are used again after more than fifteen messages, the share that stands in the request."""
     in_setting: float
@@ -85,6 +85,9 @@ def bench(subject: str, caps: tuple[int, ...], summarizer: str, as_json: bool, *
     Replays the session under each strategy, everything that is sent within the cap, and looks at each path,
     identifier and number that an answer uses and that was last said more than fifteen messages before; at commands
     that are run again, and at what the user wanted from there on.
+
+    A window is held against the cap when the user has spoken or a last result has come. What a tool adds behind that
+    (the words of a hook), and what may not leave, is sent above the cap; the largest request shows by how much.
     """
     writing = _summarizer(summarizer)
     settings = settings_of(given, "model", "counter", *STORED)
@@ -197,6 +200,12 @@ def _print(told: Bench) -> None:
     print_table(out, columns, rows)
     out.say()
     out.paragraph("named: it stands in the request; in setting: among words that stood around it before", "dim")
+    if any(one.largest > one.cap for one in told.kept):
+        out.paragraph(
+            "largest above the cap: what a tool adds behind a result (the words of a hook) is sent before the window "
+            "is held against the cap again, and some of a window may not leave",
+            "dim",
+        )
     for one in told.kept:
         if one.summaries or one.rejected:
             out.paragraph(

@@ -19,6 +19,7 @@ from sash.cli.sparkline import marks, sparkline
 from sash.cli.spoken import NOTHING_SAID
 from sash.cli.subject import reading_options, subject_argument, take_reading, telling_of
 from sash.cli.table import Cell, Column, print_table
+from sash.core.budget import SourceName
 from sash.core.cost import ANTHROPIC, NO_CACHE, OPENAI, OPENAI_HALF
 from sash.core.policy import Policy
 from sash.core.tokens import short
@@ -32,6 +33,12 @@ OWN = ("model", "history_tokens", "window", "counter")
 """What is the same for every policy of the comparison."""
 PRICES = {"anthropic": ANTHROPIC, "openai": OPENAI, "half": OPENAI_HALF, "none": NO_CACHE}
 DEFAULT = ("sliding", "best", "priority")
+BESIDE: dict[SourceName, str] = {
+    "summary": "words for what left",
+    "facts": "facts",
+    "recalled": "turns that are recalled",
+}
+"""What a request holds of a session beside its history, by the rows of the ledger."""
 IN_FORCE = "in force"
 """The name of the subject's own policy where it is none of the usual ones."""
 
@@ -150,13 +157,17 @@ def _replayed(
 
 
 def _over_its_cap(one: Replay) -> str:
-    """Why a policy sends more than its cap, where its own way of counting or of looking is the reason."""
+    """Why a policy sends more than its cap."""
     window, peak = one.window, one.outcome().peak - one.fixed
     cap, why = window.fold.limits.high, []
     if window.counter.id != one.counter.id:
         why.append(f"it counts by {window.counter.id}, and this table by {one.counter.id}")
     if window.setup.policy.check == "turn":
         why.append("it looks only when a turn closes")
+    if peak > cap:
+        ledger = window.context().ledger
+        beside = [told for row, told in BESIDE.items() if ledger.row(row).used.value]
+        why += [f"the cap is for history, and {' and '.join(beside)} come beside it"] if beside else []
     return f"{one.name} stands above its cap of {short(cap)}: {'; '.join(why)}" if why and peak > cap else ""
 
 
