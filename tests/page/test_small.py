@@ -100,3 +100,14 @@ def test_what_if_uses_only_what_was_changed(page: Page, server: Running) -> None
         use.click()
     assert change.value.post_data_json == {"keepShare": 0.9}
     expect(use).to_be_disabled()
+
+
+def test_a_phone_is_not_told_of_keys_nor_of_a_list_beside(phone: Page, page: Page, server: Running) -> None:
+    thread = thread_with(server, 1)
+    for shown, keys in ((phone, 0), (page, 1)):
+        shown.goto(server.url)
+        expect(shown.locator(".who-answers")).to_be_visible()
+        expect(shown.locator(".empty kbd").first).to_be_visible(visible=bool(keys))
+        expect(shown.locator(".empty")).not_to_contain_text("on the left")
+        opened(shown, server, thread)
+        expect(shown.locator(".ask .keys")).to_be_visible(visible=bool(keys))

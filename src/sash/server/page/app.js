@@ -47,7 +47,7 @@ function missing() {
   fill(main,
     make("div.empty", {},
       make("h1", {}, "There is no such thread"),
-      make("p", {}, "It was deleted, belongs to somebody else, or its name is spelled another way. Choose one on the left, or begin one."),
+      make("p", {}, "It was deleted, belongs to somebody else, or its name is spelled another way. Choose another one, or begin one."),
       make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
         make("button.main", { onclick: begin }, "New thread"))));
 }
@@ -129,10 +129,10 @@ function welcome() {
     main,
     make("div.empty", {},
       make("h1", {}, "Nothing is lost, and the model sees what fits"),
-      make("p", {}, "Choose a thread on the left, or begin one. What leaves the window stays in the log: you will see it grey above the divider."),
+      make("p", {}, "Choose a thread, or begin one. What leaves the window stays in the log: you will see it grey above the divider."),
       make("p", {}, make("button.only-small", { onclick: () => open("side") }, "Threads"), " ",
         make("button.main", { onclick: begin }, "New thread")),
-      make("p.tiny", {}, make("kbd", {}, "n"), " new thread · ", make("kbd", {}, "/"), " search · ", make("kbd", {}, "j"), " ",
+      make("p.tiny.keys", {}, make("kbd", {}, "n"), " new thread · ", make("kbd", {}, "/"), " search · ", make("kbd", {}, "j"), " ",
         make("kbd", {}, "k"), " next and previous turn · ", make("kbd", {}, "c"), " compact · ", make("kbd", {}, "u"), " undo · ",
         make("kbd", {}, "1"), "–", make("kbd", {}, "4"), " panes · ", make("kbd", {}, "i"), " write"),
       answers),

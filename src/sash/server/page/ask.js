@@ -31,7 +31,7 @@ export function chatBox({ send, cancel }) {
   }
 
   async function submit() {
-    if (busy) return void fill(said, "The answer is still being written: what you type stays here. Stop, or Escape, ends it.");
+    if (busy) return void fill(said, make("span", {}, "The answer is still being written: what you type stays here. Stop", make("span.keys", {}, ", or Escape,"), " ends it."));
     const words = text.value;
     if (!words.trim()) return undefined;
     busy = true;
