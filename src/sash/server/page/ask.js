@@ -8,7 +8,7 @@ const KEYS = () => [make("span.keys", {}, make("kbd", {}, "Enter"), " sends, ", 
 export function chatBox({ send, cancel }) {
   let busy = false;
   const text = make("textarea", {
-    rows: 1, placeholder: "Say something", "aria-label": "Your message", oninput: () => fit(),
+    rows: 1, dir: "auto", placeholder: "Say something", "aria-label": "Your message", oninput: () => fit(),
     onkeydown: (event) => {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); submit(); }
       else if (event.key === "Escape" && busy) { event.stopPropagation(); cancel(); }

@@ -13,7 +13,7 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
     attempt(() => api.facts(id)), attempt(() => api.summaries(id)),
   ]);
   if (!facts || !summaries) return;
-  const add = make("input", { placeholder: "Remember that …", "aria-label": "A fact to remember" });
+  const add = make("input", { dir: "auto", placeholder: "Remember that …", "aria-label": "A fact to remember" });
   const remember = async (event) => {
     event.preventDefault();
     if (!add.value.trim()) return;
@@ -27,7 +27,7 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
     facts.facts.length ? facts.facts.map((one) => fact(one, forget)) : make("p.faint", {}, "None yet."),
     make("form.row", { onsubmit: remember }, add, make("button", {}, "Remember")),
     make("h2", {}, "Standing for what left"),
-    make("div.prose", {}, summaries.standing ? cited(summaries.standing) : "Nothing has left the window yet."),
+    make("div.prose", { dir: "auto" }, summaries.standing ? cited(summaries.standing) : "Nothing has left the window yet."),
     make("p.faint", {}, summaries.writtenBy ? `Written by ${plain(summaries.writtenBy)}.` : null),
     make("h2", {}, "Summaries by a model"),
     revisions(summaries, { id, thread, refresh }));
@@ -35,7 +35,7 @@ export async function memoryPane(pane, { id, thread, refresh, reveal: show }) {
 
 const fact = (one, forget) =>
   make(`div.fact${one.supersededBy ? ".old" : ""}`, { hint: one.supersededBy ? "superseded" : `${one.foundBy ?? "given"}${one.at ? `, ${age(one.at)} ago` : ""}` },
-    make("span.grow", {}, plain(one.text)), one.turn > 0 ? reference(one.turn) : null,
+    make("span.grow", { dir: "auto" }, plain(one.text)), one.turn > 0 ? reference(one.turn) : null,
     make("button.plain", { onclick: () => forget(one.text), hint: "Tell the model of it no more; the log keeps it" }, "forget"));
 
 const reference = (turn) => make("a.ref", { href: `#turn-${turn}`, onclick: (event) => {
@@ -53,7 +53,7 @@ function cited(text) {
 
 function revisions(summaries, { id, refresh }) {
   const newest = summaries.revisions.at(-1);
-  const text = make("textarea.prose", { value: newest?.text ?? "", "aria-label": "Summary" });
+  const text = make("textarea.prose", { dir: "auto", value: newest?.text ?? "", "aria-label": "Summary" });
   const save = async () => {
     await attempt(async () => { await api.editSummary(id, text.value); await refresh(); note("The summary is yours now; it stands from this frame on."); });
   };
@@ -74,6 +74,6 @@ function revisions(summaries, { id, refresh }) {
       summaries.revisions.slice().reverse().map((one) => make("div", {},
         make("p.faint", {}, `turns ${one.first} to ${one.until - 1} · by ${one.by} · ${tokens(one.tokens)} tokens${one.removed ? ` · ${many(one.removed, "line")} without support removed` : ""}`),
         make("button", { onclick: () => revert(one.revision), hint: "In force again from now on" }, "Use this one"),
-        make("div.prose", {}, cited(one.text))))) : null,
+        make("div.prose", { dir: "auto" }, cited(one.text))))) : null,
   ];
 }

@@ -34,5 +34,5 @@ export async function sentPane(pane, known) {
       make("section.piece", { style: colour(part.origin) },
         make("header", {}, make("b", {}, NAMES[part.origin] ?? part.origin), part.turn ? make("span", {}, `turn ${part.turn}`) : null,
           make("span", {}, part.role ?? ""), make("span.grow"), make("span.num", {}, tokens(part.tokens))),
-        make("pre", {}, plain(part.text)))));
+        make("pre", { dir: "auto" }, plain(part.text)))));
 }

@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 500;
 export function threadView(main, id, panes, { changed, fresh }) {
   const known = { thread: null, explained: null, context: null, history: null };
   const stop = new AbortController();
-  const title = make("h1", { tabindex: 0 });
+  const title = make("h1", { tabindex: 0, dir: "auto" });
   const chips = make("span.row");
   const rail = strip((number) => reveal(number));
   const turns = turnList({ act, expand: (handle) => attempt(() => api.expand(id, handle)) });

@@ -8,7 +8,7 @@ import { age, percent, tokens } from "./words.js";
 export function threadList(side, { theme, begin }) {
   const items = make("ul.threads", { "aria-label": "Threads" });
   const find = make("input", {
-    type: "search", placeholder: "Search all threads", "aria-label": "Search all threads",
+    type: "search", dir: "auto", placeholder: "Search all threads", "aria-label": "Search all threads",
     oninput: () => look(find.value.trim()),
     onkeydown: (event) => {
       if (event.key !== "Escape" || !find.value) return;
@@ -41,8 +41,8 @@ export function threadList(side, { theme, begin }) {
   function passage(hit) {
     return make("li", {},
       make("a", { href: `#/${encodeURIComponent(hit.threadId)}/${hit.turn}` },
-        make("span.title", {}, plain(hit.text)),
-        make("span.under", {}, `${plain(hit.title ?? hit.threadId)} · turn ${hit.turn}${hit.rewound ? " · rewound" : ""}`)));
+        make("span.title", { dir: "auto" }, plain(hit.text)),
+        make("span.under", {}, make("bdi", {}, plain(hit.title ?? hit.threadId)), `· turn ${hit.turn}${hit.rewound ? " · rewound" : ""}`)));
   }
 
   function entry(thread) {
@@ -51,7 +51,7 @@ export function threadList(side, { theme, begin }) {
     const troubles = thread.health ?? [];
     return make("li", {},
       make("a", { href: `#/${encodeURIComponent(thread.threadId)}`, "aria-current": thread.threadId === current ? "page" : null },
-        make("span.title", { hint: `${thread.title || thread.threadId}\n${thread.threadId}` }, plain(thread.title || thread.threadId)),
+        make("span.title", { dir: "auto", hint: `${thread.title || thread.threadId}\n${thread.threadId}` }, plain(thread.title || thread.threadId)),
         make("span.under", {},
           make(`span.meter${kind}`, { role: "img", "aria-label": `window ${percent(pressure.share)} full` },
             make("i", { style: { width: `${Math.min(100, pressure.share * 100)}%` } })),

@@ -60,7 +60,7 @@ export function turnList({ act, expand }) {
     }, "context");
 
   const markLine = (mark) =>
-    make("p.marker", {}, `⚑ ${plain(mark.label || "mark")} `,
+    make("p.marker", {}, "⚑ ", make("bdi", {}, plain(mark.label || "mark")), " ",
       make("button.plain", { onclick: () => act("rewind", mark.label || undefined), hint: "Go on from here; what came later leaves the view, and undo brings it back" }, "rewind to here"));
 
   /** What somebody's compacting came to; one that changed nothing is not told of. */
@@ -88,9 +88,9 @@ export function turnList({ act, expand }) {
         make("span.grow"),
         make("button.plain", { "aria-pressed": pinned, onclick: () => act(pinned ? "unpin" : "pin", turn.number), hint: pinned ? "Let it leave when its time comes" : "Keep it in the window whatever happens" }, pinned ? "unpin" : "pin"),
         make("button.plain", { onclick: () => act("fork", turn.number), hint: "A new thread that goes on from this turn" }, "fork")),
-      make("div.said.user", {}, folded(turn.requestText)),
+      make("div.said.user", { dir: "auto" }, folded(turn.requestText)),
       tools,
-      turn.responseText ? make("div.said", {}, make("span.who", {}, "assistant"), folded(turn.responseText)) : null,
+      turn.responseText ? make("div.said", { dir: "auto" }, make("span.who", { dir: "ltr" }, "assistant"), folded(turn.responseText)) : null,
       turn.errorMessage ? make("p.trouble", {}, plain(turn.errorMessage)) : null);
   }
 
@@ -109,7 +109,7 @@ export function turnList({ act, expand }) {
     const parts = [];
     let from = 0;
     for (const found of text.matchAll(FENCED)) {
-      parts.push(plain(text.slice(from, found.index)), make("pre", { tabindex: 0, "aria-label": "code" }, plain(found[1].replace(/\n$/, ""))));
+      parts.push(plain(text.slice(from, found.index)), make("pre", { tabindex: 0, dir: "ltr", "aria-label": "code" }, plain(found[1].replace(/\n$/, ""))));
       from = found.index + found[0].length;
     }
     return [...parts, plain(text.slice(from))];
@@ -126,7 +126,7 @@ export function turnList({ act, expand }) {
   }
 
   function toolResult(tool, why) {
-    const inside = make("pre", {}, plain(tool.text ?? ""));
+    const inside = make("pre", { dir: "auto" }, plain(tool.text ?? ""));
     const whole = tool.handle
       ? make("button.plain", { onclick: async (event) => {
           event.preventDefault();
@@ -154,10 +154,10 @@ export function turnList({ act, expand }) {
 
   /** A turn that is being said right now. */
   function begin(input) {
-    const answer = make("div.said.wait", {}, make("span.who", {}, "assistant"));
+    const answer = make("div.said.wait", { dir: "auto" }, make("span.who", { dir: "ltr" }, "assistant"));
     const tools = make("div");
     const drawn = make("article.turn.live", {},
-      make("header", {}, make("b", {}, "now")), make("div.said.user", {}, plain(input)), tools, answer);
+      make("header", {}, make("b", {}, "now")), make("div.said.user", { dir: "auto" }, plain(input)), tools, answer);
     speaking = drawn;
     const empty = element.querySelector(".empty");
     empty?.remove();
