@@ -273,11 +273,11 @@ class Mending:
         """The user speaks: what the provider was running when it was interrupted will have no result any more."""
         for use, place in self.served.items():
             message = self.sent[place]
-            if message is not None:
-                why = f"what the provider ran as {use!r} has no result and was left out"
-                self._note("unanswered-call", why, self.origins[place])
-                blocks = tuple(block for block in message.blocks if use_of(block) != use)
-                self.sent[place] = message.edit(blocks) if blocks else None
+            assert message is not None
+            why = f"what the provider ran as {use!r} has no result and was left out"
+            self._note("unanswered-call", why, self.origins[place])
+            blocks = tuple(block for block in message.blocks if use_of(block) != use)
+            self.sent[place] = message.edit(blocks) if blocks else None
         self.served = {}
 
     def _take_results(self, message: Message) -> None:

@@ -34,6 +34,9 @@ export function age(at) {
 }
 
 /** What is to be raised is a setting, which the page has no place for. */
-export const remedies = (text) => text.replace(/raise `(\w+)`/g, "raise `$1` on the command line (--set $1=…)");
+export const remedies = (text) => text.replace(/raise `(\w+)`/g, (_, named) => {
+  const field = named.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return `raise \`${field}\` on the command line (--set ${field}=…)`;
+});
 
 export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
