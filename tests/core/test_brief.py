@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from sash.core.brief import MOST, in_brief
+from sash.core.brief import MOST, REACH, in_brief
 from sash.core.departed import departed_turn
 from sash.core.digest import Digest
 from sash.core.told import Room, digest_text
 from tests.builders import assistant, user
 from tests.core.test_digest import turn_of
+
+
+def test_of_a_long_text_the_beginning_is_told() -> None:
+    assert in_brief("The lighthouse stands in Ravenna. " + "So it is. " * 100_000).startswith("lighthouse stands")
+    assert in_brief("so " * REACH + "The lighthouse stands in Ravenna.") == ""
 
 
 def test_what_tells_something_stays_and_the_rest_goes() -> None:

@@ -41,6 +41,13 @@ from tests.builders import CHARS4, Call, assistant, limits, lines, result, user
 ENDLESS = Room(1_000_000, len)
 
 
+def test_of_a_long_paste_both_ends_are_asked_with() -> None:
+    paste = " ".join(f"word{number}" for number in range(50_000))
+    asked = asked_in(user(f"where is the lighthouse? {paste} and who keeps the harbour?"))
+    assert {"lighthous", "harbour"} <= {*asked.terms}
+    assert len(asked.terms) < 5_000
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [("paintings", "painting"), ("studies", "study"), ("running", "run"), ("Hoped", "hope"), ("passes", "pass")],

@@ -7,6 +7,8 @@ import re
 from sash.core.terms import STOP, speaker_of
 
 MOST = 200
+REACH = 8_000
+"""Characters of a text that are looked at: its beginning says what it is about, and a paste may be megabytes long."""
 _sentence = re.compile(r"(?<=[.!?])\s+|\n+")
 _word = re.compile(r"[\w'’./:-]+|[\[\]()]")
 _FILLER = frozenset(
@@ -21,6 +23,7 @@ _TELLING = 2
 
 def in_brief(text: str) -> str:
     """The words of a text that tell something, sentence by sentence; empty where none does."""
+    text = text[:REACH]
     name = speaker_of(text)
     body = text.partition(f"{name}: ")[2] if name else text
     date = text.partition(f"{name}: ")[0] if name else ""

@@ -19,7 +19,7 @@ import msgspec
 
 from sash.core.message import Message, Text, ToolCall, ToolResult
 from sash.core.noted import called, clip
-from sash.core.terms import message_terms, speaker_of, speaker_term, terms_of
+from sash.core.terms import REACH, message_terms, speaker_of, speaker_term, terms_of
 from sash.core.told import Room
 
 SATURATION = 1.2
@@ -76,13 +76,20 @@ class Asked(msgspec.Struct, frozen=True):
         return (*self.terms, *self.speakers)
 
 
+ASKED = REACH // 2 - 1
+"""Characters from each end of an input: what is asked stands before what is pasted, or after it."""
+
+
 def asked_in(message: Message) -> Asked:
-    """The terms of an input. Results that it carries are none of the user's words."""
-    words = message.text.split()
+    """The terms of an input, of a long one those of both ends. Results that it carries are none of the user's words."""
+    text = message.text
+    if len(text) > 2 * ASKED:
+        text = f"{text[:ASKED]}\n{text[-ASKED:]}"
+    words = text.split()
     names = [word.strip(".,;:!?\"'()[]").removesuffix("'s").removesuffix("\u2019s") for word in words]
     pairs = [f"{one} {other}" for one, other in pairwise(names)]
     speakers = [speaker_term(name) for name in (*names, *pairs) if name[:1].isupper()]
-    return Asked(tuple(dict.fromkeys(terms_of(message.text))), tuple(dict.fromkeys(speakers)))
+    return Asked(tuple(dict.fromkeys(terms_of(text))), tuple(dict.fromkeys(speakers)))
 
 
 class Ranked(msgspec.Struct, frozen=True, gc=False):
