@@ -113,3 +113,39 @@ def test_a_turn_has_left_since_the_frame_after_which_it_was_not_shown_again(
         shown = [frame.number for frame in made if number >= frame.boundary or number in frame.carried]
         out_since = 1 + max(shown, default=0)
         assert left[number] == (out_since if out_since <= len(made) else 0)
+
+
+def test_a_turn_that_was_rewound_in_its_middle_comes_back_as_it_stands() -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": "the first words"})
+    thread.mark("asked")
+    thread.append({"role": "assistant", "content": "what was taken back"})
+    thread.rewind("asked")
+    thread.append({"role": "assistant", "content": "what stands"})
+    for _ in range(14):
+        thread.append({"role": "user", "content": words(60)})
+        thread.append({"role": "assistant", "content": words(60)})
+    assert 1 not in thread.prepared().report.turns_in
+    thread.pin(1)
+    sent = str(thread.request())
+    assert "what stands" in sent
+    assert "what was taken back" not in sent
+    assert thread.verify().problems == ()
+
+
+def test_a_turn_that_went_on_after_a_pin_was_pinned_as_it_was_then() -> None:
+    thread = opened()
+    thread.append({"role": "user", "content": "the first words"})
+    thread.mark("asked")
+    thread.append({"role": "assistant", "content": "short"})
+    for _ in range(14):
+        thread.append({"role": "user", "content": words(60)})
+        thread.append({"role": "assistant", "content": words(60)})
+    assert 1 not in thread.prepared().report.turns_in
+    thread.pin(1)
+    pinned = thread.frames()[-1]
+    thread.rewind("asked")
+    thread.append({"role": "assistant", "content": words(300)})
+    thread.append({"role": "user", "content": "go on"})
+    assert pinned in thread.frames()
+    assert thread.verify().problems == ()

@@ -40,8 +40,12 @@ from sash.thread.recollection import StoredMemory
 from sash.thread.saved import Checkpoint, Saved
 from sash.window import Unseal, Window
 
-TurnLookup = Callable[[int], Iterable[Event]]
-"""The messages of a turn of the log."""
+TurnLookup = Callable[[int, int, Edits | None], Iterable[Event]]
+"""
+The messages of a turn that stand, up to some event: as these edits have it, or else as those in force there do.
+
+A turn that was rewound in its middle has gone on since: what it is depends on when it is asked for.
+"""
 
 
 class Replay:
@@ -51,6 +55,8 @@ class Replay:
         self.window, self.memory = window, memory
         window.fold.memory = memory
         self.calibration = Calibration()
+        self.edits: Edits | None = None
+        """What is in force in the end, while the past is folded on the way there."""
         self._turn = turn
 
     @classmethod
@@ -163,7 +169,7 @@ class Replay:
         if number in fold.turns:
             return fold.turns[number]
         turn = LiveTurn(number)
-        for event in self._turn(number):
+        for event in self._turn(number, len(fold), self.edits):
             message = message_of(event)
             turn.named = turn.title or message
             size = size_of(message, self.window.counter)

@@ -118,13 +118,22 @@ class Tail:
         deciding = [*self.log.events(until=until, kinds=DECIDING), *([then] if then is not None else [])]
         edits = edits_of(deciding)
         near = None if anew else self._nearest(LAST if until is None else until, deciding, edits)
-        seq, replay = near or (0, Replay(Window(self.origin()), self.log.turn, self.memory))
+        seq, replay = near or (0, Replay(Window(self.origin()), self._turn, self.memory))
+        replay.edits = edits
         numbers = self.log.numbered()
         for event in self.log.events(since=seq, until=until):
             if edits.stands(event):
                 replay.apply(event, edits)
             replay.window.fold.number_from(numbers.get(event.seq, 0))
-        return replay, None if then is None else replay.apply(then, edits)
+        frame = None if then is None else replay.apply(then, edits)
+        replay.edits = None
+        return replay, frame
+
+    def _turn(self, number: int, until: int, edits: Edits | None) -> list[Event]:
+        """The messages of a turn that stand, up to some event."""
+        if edits is None:
+            edits = edits_of(self.log.events(until=until, kinds=DECIDING))
+        return [event for event in self.log.turn(number) if event.seq <= until and edits.stands(event)]
 
     def refolded(self, event: Event) -> Draft:
         """A draft of an event after which the log is not simply longer."""
@@ -176,7 +185,7 @@ class Tail:
 
     def _from(self, saved: Saved, thread: int, seq: int) -> Replay | None:
         """The thread as it stood at a checkpoint; None where it was counted in another way than it would be now."""
-        replay = Replay.resumed(saved, Said(self.log, saved.seal), self.log.turn, self.memory)
+        replay = Replay.resumed(saved, Said(self.log, saved.seal), self._turn, self.memory)
         if replay.counted_by() != saved.checkpoint.counter:
             return None
         replay.window.fold.left = Left(lambda: self._digest(thread, saved.digest_seq, seq))
