@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from sash.providers import TextDelta
 from sash.providers.events import Event
@@ -79,13 +79,19 @@ def test_what_was_typed_is_kept_when_the_server_cannot_be_reached(browser: Brows
     assert not wrong
 
 
-def test_enter_does_not_end_an_answer_that_is_being_written(page: Page, server: Running, dictated: Dictated) -> None:
+def being_answered(page: Page, server: Running, dictated: Dictated) -> Locator:
+    """The box of a thread in which an answer is being written."""
     opened(page, server, said_once(server))
     box = page.get_by_label("Your message")
     box.fill("Tell me all")
     box.press("Enter")
     dictated.say("Well, ")
     expect(page.locator("#turns .turn").last).to_contain_text("Well, ")
+    return box
+
+
+def test_enter_does_not_end_an_answer_that_is_being_written(page: Page, server: Running, dictated: Dictated) -> None:
+    box = being_answered(page, server, dictated)
     box.fill("And then?")
     box.press("Enter")
     expect(page.locator(".ask .note")).to_contain_text("still being written")
@@ -100,12 +106,7 @@ def test_enter_does_not_end_an_answer_that_is_being_written(page: Page, server: 
 
 @pytest.mark.parametrize("by", ["Stop", "Escape"])
 def test_stop_and_escape_end_an_answer(page: Page, server: Running, dictated: Dictated, by: str) -> None:
-    opened(page, server, said_once(server))
-    box = page.get_by_label("Your message")
-    box.fill("Tell me all")
-    box.press("Enter")
-    dictated.say("Well, ")
-    expect(page.locator("#turns .turn").last).to_contain_text("Well, ")
+    box = being_answered(page, server, dictated)
     if by == "Stop":
         page.get_by_role("button", name="Stop").click()
     else:

@@ -122,9 +122,7 @@ def test_a_turn_that_was_rewound_in_its_middle_comes_back_as_it_stands() -> None
     thread.append({"role": "assistant", "content": "what was taken back"})
     thread.rewind("asked")
     thread.append({"role": "assistant", "content": "what stands"})
-    for _ in range(14):
-        thread.append({"role": "user", "content": words(60)})
-        thread.append({"role": "assistant", "content": words(60)})
+    talk(thread, 200)
     assert 1 not in thread.prepared().report.turns_in
     thread.pin(1)
     sent = str(thread.request())
@@ -138,9 +136,7 @@ def test_a_turn_that_went_on_after_a_pin_was_pinned_as_it_was_then() -> None:
     thread.append({"role": "user", "content": "the first words"})
     thread.mark("asked")
     thread.append({"role": "assistant", "content": "short"})
-    for _ in range(14):
-        thread.append({"role": "user", "content": words(60)})
-        thread.append({"role": "assistant", "content": words(60)})
+    talk(thread, 200)
     assert 1 not in thread.prepared().report.turns_in
     thread.pin(1)
     pinned = thread.frames()[-1]
